@@ -1,0 +1,2 @@
+//! The `factum` command: the composition root.
+fn main() {}

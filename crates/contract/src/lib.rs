@@ -1,0 +1,1 @@
+//! What a destination promises about an operation: parse, lint, build requests, read answers.

@@ -1,0 +1,1 @@
+//! What is known about an action and what may be done next: pure.

@@ -1,0 +1,1 @@
+//! Where it is written down: one trait, memory and SQLite behind it.

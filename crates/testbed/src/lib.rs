@@ -1,0 +1,1 @@
+//! A destination that loses answers on purpose, with a ledger of what really happened.

@@ -1,0 +1,1 @@
+//! How it is carried: one request in, evidence out.

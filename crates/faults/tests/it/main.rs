@@ -1,0 +1,4 @@
+//! The plan from outside: grammar, determinism, counting.
+
+mod draws;
+mod grammar;

@@ -1,0 +1,328 @@
+//! Proof that a marked request had no effect: which records speak for which attempts, and from when on.
+
+use crate::bound::window_margin;
+use crate::evidence::{
+    AnswerClass, Callback, CancelAnswer, LookupAnswer, Mark, PollAnswer, Ruling,
+};
+use crate::id::Epoch;
+use crate::intent::Intent;
+use crate::known::{Attempt, Cancel, Known};
+use crate::promise::{Authority, LookupBy, Promises};
+use crate::time::Timestamp;
+
+/// Why it is certain that an attempt had no effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Proof {
+    /// No byte of it left, counted on our side of the socket.
+    OurSide,
+    /// A refusal that is stored under the key answers every arrival of it.
+    StoredRefusal,
+    /// A complete, authoritative lookup, asked late enough, found nothing.
+    Lookup,
+    /// A confirmed cancel by key, after which later arrivals are refused.
+    CancelForGood,
+    /// A confirmed cancel by key, asked late enough and while the key was known.
+    Cancel,
+    /// The destination refused this very attempt.
+    OwnRefusal,
+    /// The queued work of this attempt ended without effect.
+    QueuedWorkFailed,
+    /// A person's word. It settles, and it is no proof (R15).
+    Verdict,
+}
+
+impl Proof {
+    /// Strong enough to call again under a new identity (R7).
+    pub(crate) fn allows_calling_again(self) -> bool {
+        match self {
+            Self::OurSide | Self::StoredRefusal | Self::Lookup | Self::CancelForGood => true,
+            Self::Cancel | Self::OwnRefusal | Self::QueuedWorkFailed | Self::Verdict => false,
+        }
+    }
+
+    /// Stands on the destination's or our own evidence, not on a person's word.
+    pub(crate) fn is_evidence(self) -> bool {
+        self != Self::Verdict
+    }
+}
+
+/// The evidence of one action, read under one set of promises.
+#[derive(Clone, Copy)]
+pub(crate) struct Reader<'a> {
+    pub(crate) intent: &'a Intent,
+    pub(crate) known: &'a Known,
+    pub(crate) promises: &'a Promises,
+}
+
+impl<'a> Reader<'a> {
+    /// The best proof that this attempt had no effect.
+    pub(crate) fn proof(&self, mark: &Mark, attempt: &Attempt) -> Option<Proof> {
+        if attempt.not_sent {
+            return Some(Proof::OurSide);
+        }
+        let proofs = [
+            self.stored_refusal_in(mark.epoch)
+                .then_some(Proof::StoredRefusal),
+            self.absent_after(mark, attempt).then_some(Proof::Lookup),
+            self.cancelled(mark, attempt),
+            self.refused(attempt).then_some(Proof::OwnRefusal),
+            self.queued_work_failed(attempt)
+                .map(|_| Proof::QueuedWorkFailed),
+            self.ruled_out(mark, attempt).then_some(Proof::Verdict),
+        ];
+        proofs.into_iter().flatten().min()
+    }
+
+    /// From when on the attempt can no longer take effect. A complete answer that the contract can read ends it; an
+    /// unreadable one (a gateway's 504) does not, since the destination may still be working behind it.
+    pub(crate) fn lands_by(&self, mark: &Mark, attempt: &Attempt) -> Option<Timestamp> {
+        let read = self
+            .known
+            .read_answers(attempt)
+            .filter(|(_, class)| **class != AnswerClass::Unknown)
+            .map(|(answer, _)| answer.read_at)
+            .min();
+        let bound = mark.bound.lands_by(
+            mark.valid_until,
+            self.known.closed_at(attempt),
+            self.promises.processing_max,
+        );
+        match (read, bound) {
+            (Some(read), Some(bound)) => Some(read.min(bound)),
+            (read, bound) => read.or(bound),
+        }
+    }
+
+    /// From when on nothing that the restored copy does not know of can take effect any more.
+    pub(crate) fn unrecorded_lands_by(&self) -> Option<Timestamp> {
+        let limits = &self.intent.limits;
+        let restored = self.known.restored?;
+        limits.bound.lands_by(
+            restored.at + limits.send_wait,
+            None,
+            self.promises.processing_max,
+        )
+    }
+
+    /// Whether a restore left open that more was sent than is recorded.
+    pub(crate) fn unrecorded_open(&self) -> bool {
+        if self.known.restored.is_none() {
+            return false;
+        }
+        let by_lookup = self
+            .unrecorded_lands_by()
+            .is_some_and(|lands| self.absent_by_reference(lands));
+        let by_person = self.known.standing_verdicts().any(|(_, verdict)| {
+            verdict.ruling == Ruling::DidNotHappen && self.unrecorded_over_for_a_person()
+        });
+        !by_lookup && !by_person
+    }
+
+    fn unrecorded_over_for_a_person(&self) -> bool {
+        let limits = &self.intent.limits;
+        let last_write = self.known.restored.map(|r| {
+            r.at + limits.send_wait
+                + limits.bound.write_limit
+                + limits.bound.pause_margin
+                + limits.bound.linger
+        });
+        last_write.is_none_or(|last| self.known.clock.is_some_and(|clock| clock > last))
+    }
+
+    /// The earliest instant at which a request of this epoch may have arrived.
+    pub(crate) fn first_arrival(&self, epoch: Epoch) -> Option<Timestamp> {
+        let marked = self
+            .known
+            .marks()
+            .filter(|(mark, _)| mark.epoch == epoch)
+            .map(|(mark, _)| mark.at)
+            .min();
+        match self.known.restored {
+            None => marked,
+            Some(restored) => {
+                let unrecorded = restored.first_arrival?;
+                Some(marked.map_or(unrecorded, |at| at.min(unrecorded)))
+            }
+        }
+    }
+
+    /// A refusal stored under the key of this epoch: whatever arrives under it gets this answer, so nothing exists there.
+    fn stored_refusal_in(&self, epoch: Epoch) -> bool {
+        self.known
+            .marks()
+            .filter(|(mark, _)| mark.epoch == epoch)
+            .any(|(_, attempt)| {
+                self.known
+                    .read_answers(attempt)
+                    .any(|(_, class)| match class {
+                        AnswerClass::Rejected { stored, .. }
+                        | AnswerClass::Declined { stored, .. } => *stored,
+                        AnswerClass::Done
+                        | AnswerClass::Accepted { .. }
+                        | AnswerClass::InProgress
+                        | AnswerClass::AlreadyExists { .. }
+                        | AnswerClass::Mismatch
+                        | AnswerClass::Busy
+                        | AnswerClass::Unknown => false,
+                    })
+            })
+    }
+
+    /// Refused before doing anything. Where the path may repeat a request, the refusal of an unkeyed one proves nothing:
+    /// an earlier delivery may have been carried out (R7).
+    fn refused(&self, attempt: &Attempt) -> bool {
+        let speaks = self.promises.path_is_direct || self.promises.key.is_some();
+        self.known
+            .read_answers(attempt)
+            .any(|(_, class)| match class {
+                AnswerClass::Rejected { stored, .. } | AnswerClass::Declined { stored, .. } => {
+                    *stored || speaks
+                }
+                AnswerClass::Busy => speaks,
+                AnswerClass::Done
+                | AnswerClass::Accepted { .. }
+                | AnswerClass::InProgress
+                | AnswerClass::AlreadyExists { .. }
+                | AnswerClass::Mismatch
+                | AnswerClass::Unknown => false,
+            })
+    }
+
+    /// Why the work that this attempt queued ended without effect, if it did.
+    pub(crate) fn queued_work_failed(&self, attempt: &'a Attempt) -> Option<&'a str> {
+        let polled = attempt.polls.values().find_map(|(_, poll)| match poll {
+            PollAnswer::Failed { why } => Some(why.as_str()),
+            PollAnswer::Completed(_) | PollAnswer::Working | PollAnswer::Inconclusive { .. } => {
+                None
+            }
+        });
+        polled.or_else(|| {
+            let accepted = self
+                .known
+                .read_answers(attempt)
+                .find_map(|(_, class)| match class {
+                    AnswerClass::Accepted {
+                        object: Some(object),
+                    } => Some(object),
+                    AnswerClass::Accepted { object: None }
+                    | AnswerClass::Done
+                    | AnswerClass::Rejected { .. }
+                    | AnswerClass::Declined { .. }
+                    | AnswerClass::InProgress
+                    | AnswerClass::AlreadyExists { .. }
+                    | AnswerClass::Mismatch
+                    | AnswerClass::Busy
+                    | AnswerClass::Unknown => None,
+                })?;
+            self.known
+                .callbacks
+                .values()
+                .find_map(|callback| match callback {
+                    Callback::Negative { object, why } if object == accepted => Some(why.as_str()),
+                    Callback::Negative { .. }
+                    | Callback::Positive(_)
+                    | Callback::Reversed { .. } => None,
+                })
+        })
+    }
+
+    /// A complete, authoritative lookup that found nothing was asked later than `lands_by` and the lag (R3).
+    fn absent_after(&self, mark: &Mark, attempt: &Attempt) -> bool {
+        let Some(lands) = self.lands_by(mark, attempt) else {
+            return false;
+        };
+        self.absent_by_reference(lands)
+            || self.known.restored.is_none()
+                && self.absences().any(|(by, epoch, asked)| {
+                    by == LookupBy::Key && epoch == mark.epoch && self.after_lag(asked, lands)
+                })
+    }
+
+    fn absent_by_reference(&self, lands: Timestamp) -> bool {
+        self.absences()
+            .any(|(by, _, asked)| by == LookupBy::Reference && self.after_lag(asked, lands))
+    }
+
+    fn after_lag(&self, asked: Timestamp, lands: Timestamp) -> bool {
+        self.promises
+            .lookup
+            .is_some_and(|lookup| asked > lands + lookup.lag)
+    }
+
+    /// Absences that count: from an authoritative lookup.
+    fn absences(&self) -> impl Iterator<Item = (LookupBy, Epoch, Timestamp)> {
+        let authoritative = self
+            .promises
+            .lookup
+            .is_some_and(|l| l.authority == Authority::Authoritative);
+        self.known
+            .lookups
+            .values()
+            .filter(move |_| authoritative)
+            .filter(|(_, lookup)| lookup.answer == LookupAnswer::Absent)
+            .map(|(_, lookup)| (lookup.by, lookup.epoch, lookup.asked_at))
+    }
+
+    /// A confirmed cancel of this attempt's epoch, where it is proof (R5).
+    pub(crate) fn cancelled(&self, mark: &Mark, attempt: &Attempt) -> Option<Proof> {
+        let promise = self.promises.cancel?;
+        if self.known.restored.is_some() {
+            return None;
+        }
+        self.known
+            .cancels
+            .values()
+            .filter_map(|cancel| cancel.mark.as_ref().map(|m| (m, cancel)))
+            .filter(|(cancel_mark, _)| cancel_mark.epoch == mark.epoch)
+            .filter_map(|(cancel_mark, cancel)| {
+                let names_object = confirmed(cancel)?;
+                if promise.refuses_later_arrivals {
+                    return Some(Proof::CancelForGood);
+                }
+                let late_enough = self
+                    .lands_by(mark, attempt)
+                    .is_some_and(|lands| cancel_mark.at > lands);
+                let arrives_by = cancel_mark.valid_until
+                    + cancel_mark.bound.write_limit
+                    + cancel_mark.bound.linger
+                    + cancel_mark.bound.skew;
+                let known_there = promise.retention.floor().is_some_and(|floor| {
+                    self.first_arrival(mark.epoch)
+                        .is_some_and(|first| arrives_by <= first + floor - window_margin(floor))
+                });
+                (late_enough && (names_object || known_there)).then_some(Proof::Cancel)
+            })
+            .min()
+    }
+
+    /// A person said that it did not happen, and by now the attempt can no longer land (R15).
+    fn ruled_out(&self, mark: &Mark, attempt: &Attempt) -> bool {
+        let over = self.lands_by(mark, attempt).unwrap_or_else(|| {
+            mark.valid_until
+                + mark.bound.write_limit
+                + mark.bound.pause_margin
+                + mark.bound.linger
+                + mark.bound.skew
+        });
+        let clock_passed = self.known.clock.is_some_and(|clock| clock > over);
+        clock_passed
+            && self
+                .known
+                .standing_verdicts()
+                .any(|(_, verdict)| verdict.ruling == Ruling::DidNotHappen && verdict.at >= mark.at)
+    }
+}
+
+/// Whether a cancel was confirmed; if so, whether the answer names the object that was withdrawn.
+fn confirmed(cancel: &Cancel) -> Option<bool> {
+    cancel
+        .answers
+        .values()
+        .filter_map(|answer| match answer {
+            CancelAnswer::Confirmed { object } => Some(object.is_some()),
+            CancelAnswer::TooLate { .. }
+            | CancelAnswer::NotSent { .. }
+            | CancelAnswer::Unknown { .. } => None,
+        })
+        .max()
+}

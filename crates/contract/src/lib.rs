@@ -1,1 +1,3 @@
-//! What a destination promises about an operation: parse, lint, build requests, read answers.
+//! What a destination promises about an operation: parse, lint, build requests, read answers. Pure: no I/O, no clock.
+
+pub mod http;

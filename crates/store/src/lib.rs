@@ -1,1 +1,98 @@
-//! Where it is written down: one trait, memory and SQLite behind it.
+//! Where it is written down: one trait, with memory and SQLite behind it.
+//!
+//! A store keeps actions and their evidence, and holds two write paths apart. [`Store::record`] adds facts and is never refused
+//! as stale. [`Store::commit`] writes a decision, fenced by a claim and by the version that every recorded fact raises.
+//! A store never decides anything: the state in a row is the core's fold of the row's evidence, and the next step is handed in.
+
+mod error;
+pub mod record;
+
+use std::future::Future;
+use std::pin::Pin;
+
+pub use error::{StoreError, StoreErrorKind};
+use factum_core::{ActionId, Evidence, Fact, IdentityHash, Span, Timestamp, WorkerNonce};
+pub use record::{
+    Action, Admission, Admitted, Claim, Claimed, Committed, Content, Conversation, Due, Filter,
+    MemberHash, NextRow, Record, Recorded, Restore,
+};
+
+/// A store's answer, some time later. The memory store's futures are ready at once.
+pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+
+/// Where actions and evidence are written down.
+///
+/// Every method that writes has committed with the store's full durability when its future is ready. A crash before that
+/// leaves either all of it or nothing; a caller that lost the answer repeats the call (each says how).
+pub trait Store: Send + Sync + 'static {
+    /// The store's clock, read before anything that is asked for afterwards.
+    fn now(&self) -> Answer<'_, Timestamp>;
+
+    /// Records a new action, or finds the one that its identity names, in one transaction.
+    ///
+    /// Repeating it joins. With `claim_for`, a new action is claimed in the same transaction, and the facts may hold its
+    /// first mark.
+    fn admit(&self, admission: Admission) -> Answer<'_, Admitted>;
+
+    /// One action with all its evidence.
+    fn load(&self, id: ActionId) -> Answer<'_, Option<Record>>;
+
+    /// The action that an identity names.
+    fn find(&self, identity: IdentityHash) -> Answer<'_, Option<Record>>;
+
+    /// Actions that match, newest first, at most `filter.limit`.
+    fn list(&self, filter: Filter) -> Answer<'_, Vec<Record>>;
+
+    /// The evidence of an action, in the order of storing.
+    fn history(&self, id: ActionId) -> Answer<'_, Vec<Evidence>>;
+
+    /// Actions with a next step at a time, soonest first; `after` continues a listing behind its last row.
+    fn due(&self, after: Option<(Timestamp, ActionId)>, limit: usize) -> Answer<'_, Vec<Due>>;
+
+    /// How many actions stand in each state and for each next step, by the store's own words for them.
+    fn counts(&self) -> Answer<'_, std::collections::BTreeMap<(String, String), u64>>;
+
+    /// Claims an action for a worker until `lease` from now. A claim whose lease ran out is free again.
+    fn claim(&self, id: ActionId, worker: WorkerNonce, lease: Span) -> Answer<'_, Claimed>;
+
+    /// Prolongs a claim. False if it is no longer this claim's: the holder has to stop.
+    fn renew<'a>(&'a self, claim: &'a Claim, lease: Span) -> Answer<'a, bool>;
+
+    /// Gives a claim back without a decision. A claim that is no longer held is left alone.
+    fn release(&self, claim: Claim) -> Answer<'_, ()>;
+
+    /// Adds facts. Never refused as stale: late evidence is evidence. The row becomes due at once, its version rises, and
+    /// claims on an older version can commit nothing any more. `None` if there is no such action.
+    fn record(&self, id: ActionId, facts: Vec<Fact>) -> Answer<'_, Option<Recorded>>;
+
+    /// Writes a decision: facts (a mark, an opened review, …) and the next step. Fenced by the claim's token, its lease and
+    /// its version. The claim stays held at the new version.
+    fn commit<'a>(
+        &'a self,
+        claim: &'a Claim,
+        facts: Vec<Fact>,
+        next: NextRow,
+    ) -> Answer<'a, Committed>;
+
+    /// Keeps the text of a contract under its digest, so that an action's pinned contract can be read for as long as the
+    /// action. Repeating it changes nothing.
+    fn keep_contract(&self, digest: [u8; 32], text: String) -> Answer<'_, ()>;
+
+    /// The text of the contract with this digest.
+    fn contract(&self, digest: [u8; 32]) -> Answer<'_, Option<String>>;
+
+    /// A store-wide setting, such as `paused`.
+    fn setting(&self, name: &'static str) -> Answer<'_, Option<String>>;
+
+    /// Sets or removes a store-wide setting.
+    fn set_setting(&self, name: &'static str, value: Option<String>) -> Answer<'_, ()>;
+
+    /// The last restore of this store from a copy, if it was ever noticed or declared.
+    fn restore(&self) -> Answer<'_, Option<Restore>>;
+
+    /// Declares that this store came from a copy whose last instant was `copy_until` (the last stamp in it where `None`).
+    fn declare_restored(&self, copy_until: Option<Timestamp>) -> Answer<'_, Restore>;
+
+    /// Allows effect requests again after a restore. `by` names the operator.
+    fn release_restore(&self, by: String) -> Answer<'_, Option<Restore>>;
+}

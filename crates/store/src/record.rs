@@ -1,0 +1,247 @@
+//! The rows of a store as values: what is handed in and what comes back.
+
+use std::collections::BTreeMap;
+
+use factum_core::identity::{Fingerprint, Identity, IdentityHash, Scope};
+use factum_core::{
+    ActionId, Evidence, EvidenceId, Fact, Intent, Known, Span, State, Status, Timestamp,
+    TraceContext, WorkerNonce,
+};
+
+/// Everything about an action that is fixed at submission.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Action {
+    /// What decisions rest on; its `action` is the id.
+    pub intent: Intent,
+    /// Within what the identity is unique.
+    pub scope: Scope,
+    /// The caller's name for the effect.
+    pub identity: Identity,
+    /// The keyed hash over scope and identity. Its first byte is the lane.
+    pub identity_hash: IdentityHash,
+    /// The keyed hash over everything that makes the effect.
+    pub fingerprint: Fingerprint,
+    /// Keyed hashes of the members that are compared on a join, by JSON pointer; they outlive the content.
+    pub members: BTreeMap<String, MemberHash>,
+    /// What is sent, and what belongs to it.
+    pub content: Content,
+}
+
+/// A keyed hash of one compared member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MemberHash(pub [u8; 16]);
+
+/// What is sent and what it is about. No decision reads it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Content {
+    /// The digest of the pinned contract.
+    pub contract: [u8; 32],
+    /// Values for the contract's templates: a JSON object, numbers as written.
+    pub params: String,
+    /// The payload as it was handed in: JSON text.
+    pub payload: String,
+    /// One line for people, safe to show.
+    pub summary: Option<String>,
+    /// In which conversation it was asked for.
+    pub conversation: Option<Conversation>,
+    /// The caller's trace; correlates only.
+    pub trace: Option<TraceContext>,
+}
+
+/// Where an action was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conversation {
+    /// Its name at the caller.
+    pub id: String,
+    /// Which turn.
+    pub turn: Option<u64>,
+    /// What was asked, in the asker's words.
+    pub asked: Option<String>,
+}
+
+/// A submission on its way into the store.
+#[derive(Clone, Debug)]
+pub struct Admission {
+    /// The action, should it be new.
+    pub action: Action,
+    /// Facts that are recorded with it: a first mark, a restore that it is older than, a refusal of the engine.
+    pub facts: Vec<Fact>,
+    /// Its next step.
+    pub next: NextRow,
+    /// Claim it for this worker, for this long.
+    pub claim_for: Option<(WorkerNonce, Span)>,
+}
+
+/// What became of a submission.
+#[derive(Debug)]
+pub enum Admitted {
+    /// It was new. The claim is there if one was asked for.
+    Created(Box<Record>, Option<Claim>),
+    /// The identity named this action, with the same fingerprint.
+    Joined(Box<Record>),
+    /// The identity named this action, with another intent. Nothing was recorded.
+    Conflict {
+        /// The action that the identity names.
+        first: Box<Record>,
+        /// JSON pointers of the members that differ.
+        members: Vec<String>,
+    },
+}
+
+/// One action as it stands.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// What is fixed.
+    pub action: Action,
+    /// What its evidence adds up to.
+    pub known: Known,
+    /// Raised by every recorded fact and every decision.
+    pub version: u64,
+    /// The next step as last decided.
+    pub next: NextRow,
+}
+
+impl Record {
+    /// The action's id.
+    #[must_use]
+    pub fn id(&self) -> ActionId {
+        self.action.intent.action
+    }
+
+    /// The state and what belongs to it.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.known.status(&self.action.intent)
+    }
+}
+
+/// A next step as it is written down: for listings and for waking up. Decisions are always made anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NextRow {
+    /// `send`, `look_up`, `poll`, `cancel_by_key`, `wait`, `review` or `none`.
+    pub step: String,
+    /// When; `None` for review and none.
+    pub at: Option<Timestamp>,
+    /// Why, for people.
+    pub why: String,
+}
+
+/// A worker's hold on an action. It cannot be cloned, and without it no decision can be written.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Claim {
+    /// What is held.
+    pub action: ActionId,
+    /// New with every claim: a fence, also against the same worker's earlier claim.
+    pub token: u64,
+    /// The version that decisions are made on; the store raises it with each commit.
+    pub version: u64,
+    /// Free for others from then on.
+    pub until: Timestamp,
+}
+
+/// What became of a wish to claim.
+#[derive(Debug)]
+pub enum Claimed {
+    /// It is held, and this is how it stands.
+    Held(Claim, Box<Record>),
+    /// Another claim holds it until then.
+    Busy(Timestamp),
+    /// There is no such action.
+    Gone,
+}
+
+/// Facts were added.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// The version now.
+    pub version: u64,
+    /// The names that the facts got, in their order.
+    pub ids: Vec<EvidenceId>,
+    /// The stamp that they got.
+    pub at: Timestamp,
+    /// The state before and after.
+    pub states: (State, State),
+}
+
+/// What became of a decision.
+#[derive(Clone, Debug)]
+pub enum Committed {
+    /// It is durable. The claim's version is now this one (the caller carries it over with [`Claim::at_version`]).
+    Durable(Recorded),
+    /// The claim was superseded, had run out, or evidence arrived meanwhile. Nothing was written.
+    Stale,
+}
+
+impl Claim {
+    /// The same hold, at the version that a commit brought.
+    pub fn at_version(self, version: u64) -> Self {
+        Self { version, ..self }
+    }
+}
+
+/// A row of the work that is due.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// When.
+    pub at: Timestamp,
+    /// What.
+    pub action: ActionId,
+    /// Where it goes, for limits per destination.
+    pub destination: String,
+}
+
+/// Which actions to list. `None` matches everything.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Of this tenant.
+    pub tenant: Option<String>,
+    /// With this key (the caller's identity as text).
+    pub key: Option<String>,
+    /// In this state.
+    pub state: Option<State>,
+    /// With this next step, by its word.
+    pub next: Option<String>,
+    /// At this destination.
+    pub destination: Option<String>,
+    /// In this conversation.
+    pub conversation: Option<String>,
+    /// Made before this id: continues a listing.
+    pub before: Option<ActionId>,
+    /// At most this many.
+    pub limit: usize,
+}
+
+/// The store came from an older copy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Restore {
+    /// The last instant that the copy knows of.
+    pub copy_until: Timestamp,
+    /// When the restore was noticed or declared.
+    pub at: Timestamp,
+    /// Who released it, and when; effect requests are held until then.
+    pub released: Option<(String, Timestamp)>,
+}
+
+/// The text of an identity in listings: the key itself, or source, id and effect of an event.
+#[must_use]
+pub fn identity_text(identity: &Identity) -> String {
+    match identity {
+        Identity::Key(key) => key.clone(),
+        Identity::Event { event, effect } => format!("{} {} {effect}", event.source, event.id),
+    }
+}
+
+/// Names the evidence that facts become: consecutive from the first unused name, all with one stamp.
+#[must_use]
+pub fn name_facts(known: &Known, at: Timestamp, facts: Vec<Fact>) -> Vec<Evidence> {
+    let first = known.next_id().0;
+    (first..)
+        .zip(facts)
+        .map(|(id, fact)| Evidence {
+            id: EvidenceId(id),
+            at,
+            fact,
+        })
+        .collect()
+}

@@ -41,4 +41,14 @@ pub enum Error {
         /// What the line lacks.
         source: serde_json::Error,
     },
+    /// A line is not the row that follows the one before it.
+    #[error("the ledger {} is damaged at line {line}: row {seq} does not follow; move the file away", path.display())]
+    LedgerGap {
+        /// The file.
+        path: PathBuf,
+        /// The line's number, from 1.
+        line: usize,
+        /// The number of the row that stands there.
+        seq: u64,
+    },
 }

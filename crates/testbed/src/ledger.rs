@@ -240,11 +240,18 @@ impl Ledger {
         let mut rows = Vec::new();
         let lines = bytes[..whole].split(|byte| *byte == b'\n').enumerate();
         for (index, line) in lines.filter(|(_, line)| !line.is_empty()) {
-            let row = serde_json::from_slice(line).map_err(|source| Error::LedgerDamaged {
+            let row: Row = serde_json::from_slice(line).map_err(|source| Error::LedgerDamaged {
                 path: path.to_owned(),
                 line: index + 1,
                 source,
             })?;
+            if row.seq != rows.len() as u64 + 1 {
+                return Err(Error::LedgerGap {
+                    path: path.to_owned(),
+                    line: index + 1,
+                    seq: row.seq,
+                });
+            }
             rows.push(row);
         }
         Ok(Ledger {

@@ -4,4 +4,5 @@ mod admin;
 mod caller;
 mod faults;
 mod kinds;
+mod restart;
 mod search;

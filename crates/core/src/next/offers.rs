@@ -1,0 +1,274 @@
+//! What the destination offers for this action, here and now, and how each offer is used: key, harmless repeat, preference,
+//! lookup, cancel by key.
+
+use crate::bound::window_margin;
+use crate::evidence::{AnswerClass, LookupAnswer, Order, PermissionKind, ReviewWhy};
+use crate::intent::Preference;
+use crate::policy::Column;
+use crate::promise::Authority;
+use crate::time::{Span, Timestamp};
+
+use super::decider::Decider;
+use super::{Next, SendPlan, Step, Why};
+
+impl Decider<'_> {
+    /// If a resend under the current key is allowed: when it may start, and by when it must have started (R4, R19).
+    pub(super) fn key_window(&self) -> Option<(Timestamp, Timestamp)> {
+        let (intent, known) = (self.reader.intent, self.reader.known);
+        let key = self.reader.promises.key?;
+        let floor = key.retention.floor()?;
+        let conditions = self.conditions;
+        let barred = if intent.finish {
+            self.barred_past_deadline()
+        } else {
+            self.barred()
+        };
+        if barred
+            || conditions.clock_in_doubt
+            || conditions.account_in_doubt
+            || !self.attempts_left()
+        {
+            return None;
+        }
+        let epoch = known.epoch();
+        let cancelled = known
+            .cancels
+            .values()
+            .filter_map(|c| c.mark.as_ref())
+            .any(|m| m.epoch == epoch);
+        if cancelled || self.key_is_spent(key.stores_errors) || self.epochs_may_be_missing() {
+            return None;
+        }
+        let first = self.reader.first_arrival(epoch)?;
+        let not_after = intent
+            .limits
+            .bound
+            .latest_start(first + floor - window_margin(floor));
+        let not_before = if key.concurrent_repeat_stated {
+            Timestamp::EARLIEST
+        } else {
+            self.all_over_by()?
+        };
+        let start = self.after_backoff().max(not_before).max(conditions.now);
+        (start < not_after).then_some((start, not_after))
+    }
+
+    /// Resending under this key can bring nothing new: it replays a stored error, or was refused without a trace.
+    pub(super) fn key_is_spent(&self, stores_errors: bool) -> bool {
+        let known = self.reader.known;
+        let epoch = known.epoch();
+        known
+            .marks()
+            .filter(|(mark, _)| mark.epoch == epoch)
+            .any(|(_, attempt)| {
+                known
+                    .read_answers(attempt)
+                    .any(|(answer, class)| match class {
+                        AnswerClass::Unknown => stores_errors || answer.replayed,
+                        AnswerClass::Rejected { stored, .. }
+                        | AnswerClass::Declined { stored, .. } => !stored,
+                        AnswerClass::AlreadyExists { ours } => !ours,
+                        AnswerClass::Mismatch => true,
+                        AnswerClass::Done
+                        | AnswerClass::Accepted { .. }
+                        | AnswerClass::InProgress
+                        | AnswerClass::Busy => false,
+                    })
+            })
+    }
+
+    /// After a restore, an epoch that the copy does not know of may hold the effect. Where the engine could have begun one by
+    /// itself (after a lookup or a cancel), the key alone is no longer safe.
+    pub(super) fn epochs_may_be_missing(&self) -> bool {
+        let promises = self.reader.promises;
+        self.reader.known.restored.is_some()
+            && (promises.lookup.is_some() || promises.cancel.is_some())
+    }
+
+    pub(super) fn resend_by_key(&self) -> Next {
+        match self.key_window() {
+            Some((start, not_after)) => {
+                let plan = SendPlan {
+                    kind: PermissionKind::SameKey,
+                    epoch: self.reader.known.epoch(),
+                    not_after,
+                };
+                Next {
+                    step: Step::Send(plan),
+                    at: start,
+                    why: Why::KeyRecognised,
+                }
+            }
+            None => self.review(self.nothing_left()),
+        }
+    }
+
+    pub(super) fn resend_harmless(&self, column: Column) -> Next {
+        let harmless = self.reader.promises.condition_checked || !self.conditions.subject_overtaken;
+        if harmless && !self.barred() && self.attempts_left() {
+            return self.send(
+                PermissionKind::Harmless,
+                self.after_backoff(),
+                Why::RepeatIsHarmless,
+            );
+        }
+        match column {
+            Column::AuthoritativeLookup | Column::PartialLookup => self.look_up_or_review(),
+            Column::KeyWithinWindow | Column::CancelByKey | Column::Neither => {
+                self.review(self.nothing_left())
+            }
+        }
+    }
+
+    pub(super) fn prefer(&self) -> Next {
+        match self.reader.intent.preference {
+            Preference::Ask => self.review(self.nothing_left()),
+            Preference::PreferMissing { .. } => self.wait(self.conditions.now, Why::PreferMissing),
+            Preference::PreferDuplicate { .. } if !self.barred() && self.attempts_left() => self
+                .send(
+                    PermissionKind::Ordered(Order::Preference),
+                    self.after_backoff(),
+                    Why::RiskAccepted,
+                ),
+            Preference::PreferDuplicate { .. } => self.review(self.nothing_left()),
+        }
+    }
+
+    // ---- questions
+
+    pub(super) fn can_look_up(&self) -> bool {
+        self.reader.promises.lookup.is_some()
+    }
+
+    pub(super) fn lookups_left(&self) -> bool {
+        self.reader.known.fruitless_lookups() < self.reader.intent.limits.lookups_max
+    }
+
+    pub(super) fn look_up_or_review(&self) -> Next {
+        let partial = self
+            .reader
+            .promises
+            .lookup
+            .is_some_and(|l| l.authority == Authority::Partial);
+        if partial && self.shown_absent_in_time() {
+            return self.review(ReviewWhy::NotFoundByPartialLookup);
+        }
+        self.look_up()
+    }
+
+    /// A partial lookup was asked late enough that an effect should have been shown.
+    pub(super) fn shown_absent_in_time(&self) -> bool {
+        let Some(lookup) = self.reader.promises.lookup else {
+            return false;
+        };
+        let settles = self
+            .all_over_by()
+            .unwrap_or_else(|| self.last_word() + self.reader.intent.limits.lease());
+        self.reader.known.lookups.values().any(|(_, asked)| {
+            asked.answer == LookupAnswer::Absent && asked.asked_at > settles + lookup.lag
+        })
+    }
+
+    /// Early questions may find the effect; once half of them are spent, the next waits until absence counts.
+    pub(super) fn look_up(&self) -> Next {
+        let (intent, known) = (self.reader.intent, self.reader.known);
+        if known.check_due() {
+            return self.step_now(Step::LookUp, Why::CheckAgain);
+        }
+        let asked = known.fruitless_lookups();
+        let by_backoff = known
+            .last_lookup()
+            .map_or_else(|| self.last_word(), |last| last.max(self.last_word()))
+            + self.delay(asked + 1);
+        let lag = self.reader.promises.lookup.map_or(Span::ZERO, |l| l.lag);
+        let counts_from = self
+            .all_over_by()
+            .map(|over| over + lag + Span::from_millis(1));
+        match counts_from {
+            Some(from)
+                if asked >= 2 && asked >= intent.limits.lookups_max / 2 && from > by_backoff =>
+            {
+                Next {
+                    step: Step::LookUp,
+                    at: from,
+                    why: Why::AbsenceCountsLater,
+                }
+            }
+            // The delay would step over the instant from which absence counts: ask right then.
+            Some(from) if asked >= 1 && by_backoff > from && from > self.conditions.now => Next {
+                step: Step::LookUp,
+                at: from,
+                why: Why::AbsenceCountsLater,
+            },
+            Some(_) | None => Next {
+                step: Step::LookUp,
+                at: by_backoff,
+                why: Why::AnswerLost,
+            },
+        }
+    }
+
+    // ---- cancel by key
+
+    pub(super) fn cancel_applies(&self) -> bool {
+        let (intent, known) = (self.reader.intent, self.reader.known);
+        let Some(promise) = self.reader.promises.cancel else {
+            return false;
+        };
+        if self.cancel_barred() || known.restored.is_some() || !self.cancels_left() {
+            return false;
+        }
+        let epoch = known.epoch();
+        if known
+            .cancels
+            .values()
+            .filter_map(|c| c.mark.as_ref())
+            .any(|m| m.epoch == epoch)
+        {
+            return false;
+        }
+        let Some(first) = self.reader.first_arrival(epoch) else {
+            return false;
+        };
+        let in_time = promise.retention.floor().is_some_and(|floor| {
+            let last = intent
+                .limits
+                .bound
+                .latest_start(first + floor - window_margin(floor));
+            self.after_backoff().max(self.conditions.now) + intent.limits.send_wait < last
+        });
+        promise.refuses_later_arrivals || in_time
+    }
+
+    pub(super) fn ask_cancel_again(&self) -> Next {
+        let known = self.reader.known;
+        let open = known
+            .cancels
+            .values()
+            .filter(|c| !c.is_decided())
+            .filter_map(|c| c.mark.as_ref())
+            .next_back();
+        match open {
+            Some(mark) if !self.cancel_barred() && self.cancels_left() => Next {
+                step: Step::CancelByKey { epoch: mark.epoch },
+                at: self.last_word()
+                    + self.delay(u32::try_from(known.cancels.len()).unwrap_or(u32::MAX)),
+                why: Why::CancelUnanswered,
+            },
+            Some(_) | None if self.can_look_up() && self.lookups_left() => self.look_up(),
+            Some(_) | None => self.review(self.nothing_left()),
+        }
+    }
+
+    pub(super) fn cancels_left(&self) -> bool {
+        u32::try_from(self.reader.known.cancels.len()).unwrap_or(u32::MAX)
+            < self.reader.intent.limits.cancels_max
+    }
+
+    /// A cancel withdraws, so the caller's own withdrawal does not bar it; everything else that bars sends does.
+    pub(super) fn cancel_barred(&self) -> bool {
+        self.reader.known.ends.authority_lost.is_some()
+            || self.past_deadline()
+            || self.held_by_restore()
+    }
+}

@@ -1,0 +1,101 @@
+//! What bars sends, and from when on what may be done. All times come from the evidence, the intent and the conditions.
+
+use crate::retry::Draw;
+use crate::time::{Span, Timestamp};
+
+use super::decider::Decider;
+
+impl Decider<'_> {
+    // ---- what bars sends
+
+    pub(super) fn barred(&self) -> bool {
+        self.barred_past_deadline() || self.past_deadline()
+    }
+
+    /// What bars even an action that is to be finished.
+    pub(super) fn barred_past_deadline(&self) -> bool {
+        let ends = &self.reader.known.ends;
+        ends.cancel_requested.is_some() || ends.authority_lost.is_some() || self.held_by_restore()
+    }
+
+    pub(super) fn past_deadline(&self) -> bool {
+        let (intent, ends) = (self.reader.intent, &self.reader.known.ends);
+        let passed = |at: Option<Timestamp>| at.is_some_and(|at| self.conditions.now >= at);
+        ends.deadline_passed
+            || ends.approval_over
+            || passed(intent.deadline)
+            || passed(intent.approved_until)
+    }
+
+    pub(super) fn held_by_restore(&self) -> bool {
+        self.reader.known.restored.is_some() && !self.conditions.restore_released
+    }
+
+    pub(super) fn attempts_left(&self) -> bool {
+        self.reader.known.attempts_marked() < self.reader.intent.limits.attempts_max
+    }
+
+    // ---- times
+
+    pub(super) fn delay(&self, n: u32) -> Span {
+        self.reader
+            .intent
+            .limits
+            .backoff
+            .delay(n, Draw::of(self.reader.intent.action, n))
+    }
+
+    /// When the last word of any effect request was stored.
+    pub(super) fn last_word(&self) -> Timestamp {
+        let known = self.reader.known;
+        let attempts = known.attempts.values().filter_map(|a| a.last_at);
+        let cancels = known.cancels.values().filter_map(|c| c.last_at);
+        attempts
+            .chain(cancels)
+            .max()
+            .unwrap_or(self.reader.intent.submitted_at)
+    }
+
+    /// The delay after the last attempt is over, and what the destination advised too.
+    pub(super) fn after_backoff(&self) -> Timestamp {
+        let known = self.reader.known;
+        let marked = known.attempts_marked();
+        if marked == 0 {
+            return self.reader.intent.submitted_at;
+        }
+        let advised = known
+            .attempts
+            .values()
+            .flat_map(|attempt| attempt.answers.values())
+            .filter_map(|(_, answer)| answer.retry_after.map(|after| answer.read_at + after))
+            .max();
+        (self.last_word() + self.delay(marked)).max(advised.unwrap_or(Timestamp::EARLIEST))
+    }
+
+    /// From when on no marked request, and nothing unrecorded, can land any more; `None` if that is never certain.
+    pub(super) fn all_over_by(&self) -> Option<Timestamp> {
+        let mut over = self.reader.intent.submitted_at;
+        for (mark, attempt) in self.reader.uncleared() {
+            over = over.max(self.reader.lands_by(mark, attempt)?);
+        }
+        if self.reader.known.restored.is_some() {
+            over = over.max(self.reader.unrecorded_lands_by()?);
+        }
+        Some(over)
+    }
+
+    /// Until when a request in flight may still report, if one is.
+    pub(super) fn open_until(&self) -> Option<Timestamp> {
+        let known = self.reader.known;
+        let attempts = known
+            .marks()
+            .filter(|(_, attempt)| known.is_open(attempt))
+            .map(|(mark, _)| mark.lease_until);
+        let cancels = known
+            .cancels
+            .values()
+            .filter(|cancel| known.is_cancel_open(cancel))
+            .filter_map(|cancel| cancel.mark.as_ref().map(|mark| mark.lease_until));
+        attempts.chain(cancels).min()
+    }
+}

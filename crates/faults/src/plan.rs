@@ -205,7 +205,7 @@ impl FaultPlan {
     /// late=, hang=, delay=   milliseconds, for loss only
     /// ```
     ///
-    /// The first rule that fires decides; a rule counts the requests that match it and that no earlier rule took.
+    /// The first rule that fires decides, so `none,ref=order-7` at the top spares that reference; a rule counts the requests that match it and that no earlier rule took.
     /// `refuse`, `close_unread` and `hang_in_accept` are decided per connection, before anything is read, unless the
     /// rule names a class, method, path or reference.
     ///

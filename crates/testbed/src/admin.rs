@@ -10,6 +10,7 @@ use crate::counts::{self, Filter};
 use crate::ledger::{Kind, Mode};
 use crate::routes::{Admin, query};
 use crate::shared::Shared;
+use crate::world::World;
 
 pub(crate) fn answer(shared: &Shared, route: Admin, target: &str, body: &[u8]) -> Answer {
     match route {
@@ -107,5 +108,5 @@ fn clock(shared: &Shared, target: &str) -> Answer {
         );
     };
     shared.change(|world| world.advance(Duration::from_millis(ms)));
-    Answer::json(200, json!({"now": shared.see(crate::world::World::now)}))
+    Answer::json(200, json!({"now": shared.see(World::now)}))
 }

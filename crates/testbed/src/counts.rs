@@ -80,6 +80,10 @@ pub struct Counts {
     pub lookups: u64,
     /// Questions after jobs that arrived since the start, whatever the filter; they leave no row.
     pub polls: u64,
+    /// Connections that a fault ended before anything was read, since the start, whatever the filter.
+    pub refused_connections: u64,
+    /// Connections that ended before a request was complete, since the start, whatever the filter.
+    pub cut_off: u64,
 }
 
 impl Counts {

@@ -199,6 +199,11 @@ impl Handle {
     }
 
     /// Where the administration listens, out of reach of faults; the destinations' address if it was not asked for.
+    pub fn admin_addr(&self) -> SocketAddr {
+        self.admin_addr
+    }
+
+    /// [`Handle::admin_addr`] as a URL without a slash at its end.
     pub fn admin_url(&self) -> String {
         format!("http://{}", self.admin_addr)
     }

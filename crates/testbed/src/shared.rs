@@ -25,10 +25,32 @@ pub(crate) struct Shared {
     pub(crate) landing: Notify,
     /// The number of rows, whenever it changes.
     changed: watch::Sender<u64>,
-    pub(crate) lookups: AtomicU64,
-    pub(crate) polls: AtomicU64,
+    pub(crate) tallies: Tallies,
     pub(crate) bearer: Option<String>,
     pub(crate) limits: Limits,
+}
+
+/// What is counted without leaving a row: it says nothing about effects.
+#[derive(Debug, Default)]
+pub(crate) struct Tallies {
+    pub(crate) lookups: AtomicU64,
+    pub(crate) polls: AtomicU64,
+    pub(crate) refused_connections: AtomicU64,
+    pub(crate) cut_off: AtomicU64,
+}
+
+impl Tallies {
+    fn clear(&self) {
+        let Tallies {
+            lookups,
+            polls,
+            refused_connections,
+            cut_off,
+        } = self;
+        for tally in [lookups, polls, refused_connections, cut_off] {
+            tally.store(0, Ordering::Relaxed);
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -65,8 +87,7 @@ impl Shared {
             draws: Mutex::new(Draws::new(config.faults.clone())),
             landing: Notify::new(),
             changed: watch::Sender::new(0),
-            lookups: AtomicU64::new(0),
-            polls: AtomicU64::new(0),
+            tallies: Tallies::default(),
             bearer: config.bearer.clone(),
             limits: config.limits.clone(),
         }
@@ -138,17 +159,23 @@ impl Shared {
         state.waiting.clear();
         let result = state.world.reset();
         self.tell(&state);
-        self.lookups.store(0, Ordering::Relaxed);
-        self.polls.store(0, Ordering::Relaxed);
+        self.tallies.clear();
         result
     }
 
     pub(crate) fn counts(&self, filter: &Filter) -> Counts {
-        Counts {
-            lookups: self.lookups.load(Ordering::Relaxed),
-            polls: self.polls.load(Ordering::Relaxed),
-            ..self.see(|world| world.counts(filter))
-        }
+        let mut counts = self.see(|world| world.counts(filter));
+        let Tallies {
+            lookups,
+            polls,
+            refused_connections,
+            cut_off,
+        } = &self.tallies;
+        counts.lookups = lookups.load(Ordering::Relaxed);
+        counts.polls = polls.load(Ordering::Relaxed);
+        counts.refused_connections = refused_connections.load(Ordering::Relaxed);
+        counts.cut_off = cut_off.load(Ordering::Relaxed);
+        counts
     }
 
     pub(crate) fn watch(&self) -> watch::Receiver<u64> {

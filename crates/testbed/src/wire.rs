@@ -42,8 +42,10 @@ impl Head {
 /// Why a request could not be read.
 #[derive(Debug)]
 pub(crate) enum Trouble {
-    /// The caller is gone, or was silent for too long.
+    /// The connection ended between requests or while an answer was written, or the ledger could not be written.
     Gone,
+    /// The connection ended, or was silent for too long, before a request was complete.
+    CutOff,
     /// What came is no request; it deserves this answer.
     Answer(Answer),
 }
@@ -60,6 +62,8 @@ pub(crate) struct Wire {
     stream: TcpStream,
     buffer: Vec<u8>,
     limits: Limits,
+    /// The testbed's clock for the header `Date`, in microseconds since 1970.
+    pub(crate) now: i64,
 }
 
 /// More header lines than any caller of ours has use for.
@@ -73,6 +77,7 @@ impl Wire {
             stream,
             buffer: Vec::with_capacity(4096),
             limits,
+            now: 0,
         }
     }
 
@@ -96,7 +101,7 @@ impl Wire {
             match self.fill().await {
                 Ok(()) => {}
                 Err(_) if self.buffer.is_empty() => return Ok(None),
-                Err(_) => return Err(Trouble::Gone),
+                Err(_) => return Err(Trouble::CutOff),
             }
         }
     }
@@ -138,7 +143,7 @@ impl Wire {
 
     async fn take(&mut self, length: usize) -> Result<Vec<u8>, Trouble> {
         while self.buffer.len() < length {
-            self.fill().await?;
+            self.fill().await.map_err(|_| Trouble::CutOff)?;
         }
         Ok(self.buffer.drain(..length).collect())
     }
@@ -153,7 +158,7 @@ impl Wire {
             if self.buffer.len() > self.limits.head_max {
                 return Err(malformed("a line without end"));
             }
-            self.fill().await?;
+            self.fill().await.map_err(|_| Trouble::CutOff)?;
         }
     }
 
@@ -175,19 +180,19 @@ impl Wire {
 
     /// Sends the whole answer.
     pub(crate) async fn send(&mut self, answer: &Answer, keep_alive: bool) -> io::Result<()> {
-        let (bytes, _) = encode(answer, keep_alive);
+        let (bytes, _) = encode(answer, keep_alive, self.now);
         self.write(&bytes).await
     }
 
     /// Sends half of the answer's head.
     pub(crate) async fn send_part_of_head(&mut self, answer: &Answer) -> io::Result<()> {
-        let (bytes, head) = encode(answer, true);
+        let (bytes, head) = encode(answer, true, self.now);
         self.write(&bytes[..head / 2]).await
     }
 
     /// Sends the answer's head and half of its body; an answer without a body loses the end of its head instead.
     pub(crate) async fn send_part_of_body(&mut self, answer: &Answer) -> io::Result<()> {
-        let (bytes, head) = encode(answer, true);
+        let (bytes, head) = encode(answer, true, self.now);
         let part = if bytes.len() > head {
             head + (bytes.len() - head) / 2
         } else {
@@ -307,7 +312,7 @@ fn read_header(head: &mut Head, name: &str, value: &str) -> Result<(), Trouble> 
 }
 
 /// The answer as bytes, and how many of them are its head.
-fn encode(answer: &Answer, keep_alive: bool) -> (Vec<u8>, usize) {
+fn encode(answer: &Answer, keep_alive: bool, now: i64) -> (Vec<u8>, usize) {
     let (kind, body) = match &answer.body {
         Body::Json(value) => ("application/json", value.to_string().into_bytes()),
         Body::Text(text) => ("text/plain; charset=utf-8", text.clone().into_bytes()),
@@ -318,7 +323,11 @@ fn encode(answer: &Answer, keep_alive: bool) -> (Vec<u8>, usize) {
     if !kind.is_empty() {
         head.push_str(&format!("Content-Type: {kind}\r\n"));
     }
-    head.push_str(&format!("Content-Length: {}\r\n", body.len()));
+    head.push_str(&format!(
+        "Content-Length: {}\r\nDate: {}\r\n",
+        body.len(),
+        date(now)
+    ));
     for (name, value) in &answer.headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
@@ -330,4 +339,67 @@ fn encode(answer: &Answer, keep_alive: bool) -> (Vec<u8>, usize) {
     let mut bytes = head.into_bytes();
     bytes.extend(body);
     (bytes, length)
+}
+
+/// The form of the header `Date` (RFC 9110, IMF-fixdate) of a time in microseconds since 1970.
+fn date(now: i64) -> String {
+    const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+    const MONTHS: [&str; 12] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
+    let seconds = u64::try_from(now).unwrap_or(0) / 1_000_000;
+    let (mut days, of_day) = (seconds / 86_400, seconds % 86_400);
+    let weekday = DAYS[usize::try_from(days % 7).unwrap_or(0)];
+    let mut year = 1970;
+    while days >= days_of(year) {
+        days -= days_of(year);
+        year += 1;
+    }
+    let lengths = [
+        31,
+        days_of(year) - 337,
+        31,
+        30,
+        31,
+        30,
+        31,
+        31,
+        30,
+        31,
+        30,
+        31,
+    ];
+    let mut month = 0;
+    while days >= lengths[month] {
+        days -= lengths[month];
+        month += 1;
+    }
+    let (hour, minute, second) = (of_day / 3_600, of_day / 60 % 60, of_day % 60);
+    let (day, month) = (days + 1, MONTHS[month]);
+    format!("{weekday}, {day:02} {month} {year} {hour:02}:{minute:02}:{second:02} GMT")
+}
+
+fn days_of(year: u64) -> u64 {
+    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    365 + u64::from(leap)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_have_the_form_of_the_header() {
+        let cases = [
+            (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
+            (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"),
+            (951_782_399, "Mon, 28 Feb 2000 23:59:59 GMT"),
+            (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"),
+            (1_798_761_599, "Thu, 31 Dec 2026 23:59:59 GMT"),
+            (4_107_542_400, "Mon, 01 Mar 2100 00:00:00 GMT"),
+        ];
+        for (seconds, expected) in cases {
+            assert_eq!(date(seconds * 1_000_000), expected);
+        }
+    }
 }

@@ -1,12 +1,12 @@
 //! The five kinds of destination: what a request does, decided under one lock and told by rows.
 //!
-//! Every change is a row first: decide, append, apply. [`World::apply`] is the only place that changes an index, and it
-//! serves the running testbed and the restart alike, so a restarted testbed cannot know less than its ledger. There is
+//! Every change is a row first: decide, append, apply. What the world knows beside its rows follows from them, in the
+//! running testbed and at a restart alike, so a restarted testbed cannot know less than its ledger. There is
 //! no socket here, and the only clock is [`World::now`].
 
+mod index;
 mod search;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -17,10 +17,8 @@ use crate::config::Settings;
 use crate::counts::{Counts, Filter};
 use crate::ledger::{Behave, Event, Kind, Ledger, Mode, Row};
 
+use index::Index;
 pub(crate) use search::Question;
-
-/// A key or reference at one destination.
-type Scope = (Kind, Mode, String);
 
 /// One effect request as the application gets it.
 #[derive(Debug, Clone)]
@@ -47,15 +45,6 @@ pub(crate) enum Arrival {
     Begun(u64),
 }
 
-/// What `key` remembers of a key.
-#[derive(Debug)]
-struct Held {
-    since: i64,
-    digest: String,
-    /// The row that holds the answer; none while the first request still runs.
-    answer: Option<u64>,
-}
-
 /// All destinations and their ledger.
 #[derive(Debug)]
 pub(crate) struct World {
@@ -66,37 +55,21 @@ pub(crate) struct World {
     index: Index,
 }
 
-/// Everything that follows from the rows.
-#[derive(Debug, Default)]
-struct Index {
-    keys: HashMap<Scope, Held>,
-    cancelled_keys: HashSet<Scope>,
-    cancelled_ids: HashSet<String>,
-    /// The rows under a key of `cancel`: effects and queued jobs.
-    named: HashMap<Scope, Vec<u64>>,
-    /// The rows that a search can find: effects of `sync`, jobs of `queued`.
-    findable: HashMap<(Kind, Mode), Vec<u64>>,
-    by_reference: HashMap<Scope, Vec<u64>>,
-    jobs: HashMap<String, u64>,
-    /// What has still to land, by due time and number.
-    pending: BTreeSet<(i64, u64)>,
-    /// Which row ended a begun or queued one.
-    ended: HashMap<u64, u64>,
-    ids: u64,
-}
-
 impl World {
     pub(crate) fn new(ledger: Ledger, settings: Settings) -> World {
-        let mut world = World {
+        let mut index = Index::default();
+        for seq in 1..=ledger.rows().len() as u64 {
+            index.apply(&ledger, seq);
+        }
+        // A clock that was moved ahead goes on from where the last row was written.
+        let last = ledger.rows().last().map_or(0, |last| last.at);
+        let ahead = last.saturating_sub(wall()).max(0);
+        World {
             settings,
             ledger,
-            ahead: 0,
-            index: Index::default(),
-        };
-        for seq in 1..=world.ledger.rows().len() as u64 {
-            world.apply(seq);
+            ahead,
+            index,
         }
-        world
     }
 
     /// The testbed's clock: microseconds since 1970. It never falls behind the last row.
@@ -378,105 +351,8 @@ impl World {
         let seq = self.row_count() + 1;
         row.seq = seq;
         self.ledger.append(row)?;
-        self.apply(seq);
+        self.index.apply(&self.ledger, seq);
         Ok(seq)
-    }
-
-    /// Makes the indexes follow from one more row.
-    fn apply(&mut self, seq: u64) {
-        let World { ledger, index, .. } = self;
-        let Some(row) = ledger.row(seq) else { return };
-        let first = row
-            .of
-            .and_then(|of| ledger.row(of))
-            .filter(|_| row.event != Event::Replayed);
-        if let Some(first) = first {
-            index
-                .pending
-                .remove(&(first.due.unwrap_or_default(), first.seq));
-            index.ended.insert(first.seq, seq);
-        }
-        if let (Event::Begun | Event::Queued, Some(due)) = (row.event, row.due) {
-            index.pending.insert((due, seq));
-        }
-        if let (Event::Queued, Some(job)) = (row.event, &row.job) {
-            index.jobs.insert(job.clone(), seq);
-        }
-        index.ids += u64::from(matches!(row.event, Event::Effect | Event::Declined));
-        index.hold_key(row, first);
-        index.hold_reference(row, first);
-        index.hold_cancel(row, ledger);
-    }
-}
-
-impl Index {
-    /// `key`: a key is held from its first arrival, with the answer as soon as there is one.
-    fn hold_key(&mut self, row: &Row, first: Option<&Row>) {
-        let (Kind::Key, Some(key), Some(digest)) = (row.kind, &row.key, &row.digest) else {
-            return;
-        };
-        let stored = match row.event {
-            Event::Begun | Event::Effect | Event::Queued | Event::Declined => true,
-            Event::Refused => matches!(row.code.as_deref(), Some("invalid" | "ok_false")),
-            Event::FailedJob
-            | Event::Replayed
-            | Event::Cancelled
-            | Event::Dropped
-            | Event::Elsewhere => false,
-        };
-        // A job that completes changes nothing about the answer that its key has got already.
-        if !stored || first.is_some_and(|first| first.event == Event::Queued) {
-            return;
-        }
-        let answer = (row.event != Event::Begun).then_some(row.seq);
-        let since = first.map_or(row.at, |first| first.at);
-        let held = Held {
-            since,
-            digest: digest.clone(),
-            answer,
-        };
-        self.keys.insert((row.kind, row.mode, key.clone()), held);
-    }
-
-    /// `lookup` and `lagging`: what a search can find.
-    fn hold_reference(&mut self, row: &Row, first: Option<&Row>) {
-        let of_a_job = first.is_some_and(|first| first.event == Event::Queued);
-        let searched = matches!(row.kind, Kind::Lookup | Kind::Lagging);
-        if !searched || of_a_job || !matches!(row.event, Event::Effect | Event::Queued) {
-            return;
-        }
-        self.findable
-            .entry((row.kind, row.mode))
-            .or_default()
-            .push(row.seq);
-        if let Some(reference) = &row.reference {
-            let scope = (row.kind, row.mode, reference.clone());
-            self.by_reference.entry(scope).or_default().push(row.seq);
-        }
-    }
-
-    /// `cancel`: what stands under a key, and what a cancel ends.
-    fn hold_cancel(&mut self, row: &Row, ledger: &Ledger) {
-        let (Kind::Cancel, Some(key)) = (row.kind, &row.key) else {
-            return;
-        };
-        let scope = (row.kind, row.mode, key.clone());
-        if matches!(row.event, Event::Effect | Event::Queued) {
-            self.named.entry(scope).or_default().push(row.seq);
-            return;
-        }
-        if row.event != Event::Cancelled {
-            return;
-        }
-        for id in &row.ids {
-            if let Some(job) = self.jobs.get(id).and_then(|seq| ledger.row(*seq)) {
-                self.pending.remove(&(job.due.unwrap_or_default(), job.seq));
-                self.ended.insert(job.seq, row.seq);
-            } else {
-                self.cancelled_ids.insert(id.clone());
-            }
-        }
-        self.cancelled_keys.insert(scope);
     }
 }
 
@@ -524,6 +400,15 @@ fn empty(event: Event, kind: Kind, mode: Mode, at: i64) -> Row {
         wire: false,
         lost: false,
     }
+}
+
+/// The wall clock in microseconds since 1970.
+fn wall() -> i64 {
+    micros(
+        SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default(),
+    )
 }
 
 /// Microseconds of a duration; the largest number where it is longer than 292 000 years.

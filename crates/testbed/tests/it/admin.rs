@@ -115,11 +115,7 @@ async fn no_fault_hits_the_administration() {
     );
     // Its own address is out of reach of what is decided per connection, too, and serves nothing else.
     testbed.set_faults(FaultPlan::parse(1, "refuse").unwrap());
-    let admin = testbed
-        .admin_url()
-        .trim_start_matches("http://")
-        .parse()
-        .unwrap();
+    let admin = testbed.admin_addr();
     assert_eq!(
         Ask::get("/healthz").send(testbed.addr()).await.end,
         End::Reset

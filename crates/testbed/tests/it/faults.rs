@@ -170,6 +170,13 @@ async fn a_refused_connection_and_a_shut_door_never_reach_a_destination() {
         End::Refused
     );
     assert!(testbed.ledger().rows(&Filter::default()).is_empty());
+    assert_eq!(
+        testbed
+            .ledger()
+            .counts(&Filter::default())
+            .refused_connections,
+        1
+    );
 
     testbed.open_door().await.unwrap();
     assert_eq!(
@@ -259,7 +266,8 @@ async fn the_mix_of_lost_answers_is_played_in_full() {
         .wait_until(&Filter::default(), |counts| counts.pending == 0)
         .await;
     // Whoever was refused at the connection left no row; all others have exactly one delivery.
-    assert!((175..200).contains(&counts.deliveries), "{counts:?}");
+    assert!(counts.refused_connections > 0, "{counts:?}");
+    assert_eq!(counts.deliveries + counts.refused_connections, 200);
     assert_eq!(
         counts.deliveries,
         counts.total_effects + counts.dropped + counts.refused

@@ -147,6 +147,39 @@ async fn a_repeat_beside_the_first_is_told_that_it_is_in_progress() {
     assert_eq!((after.status, effects(&testbed, "a")), (201, 1));
 }
 
+// B82
+#[tokio::test]
+async fn many_callers_with_one_key_make_one_effect() {
+    let testbed = with_faults("duplicate_delivery,every=2").await;
+    let to = testbed.addr();
+    let mut callers = tokio::task::JoinSet::new();
+    for _ in 0..40 {
+        callers.spawn(async move {
+            let key = Ask::post("/key/sync/effects", &order("a"))
+                .key("k")
+                .send(to)
+                .await;
+            let none = Ask::post("/neither/sync/effects", &order("b"))
+                .send(to)
+                .await;
+            (key.json()["id"].clone(), none.status)
+        });
+    }
+    let answers = callers.join_all().await;
+    assert!(
+        answers
+            .iter()
+            .all(|(id, status)| (id, status) == (&answers[0].0, &201))
+    );
+    let counts = testbed.ledger().counts(&Filter::default());
+    assert_eq!(counts.effects_of("a"), 1);
+    // Half of all 80 requests were delivered twice; at `neither` each delivery is an effect.
+    assert_eq!(
+        (counts.deliveries, counts.effects_of("b") + counts.replayed),
+        (80, 119)
+    );
+}
+
 #[tokio::test]
 async fn an_error_can_be_stored_and_replayed_in_place_of_the_answer() {
     for (replay_errors, second) in [(false, 201), (true, 503)] {
@@ -399,4 +432,14 @@ async fn connections_are_kept_and_bodies_may_come_in_chunks() {
     stream.write_all(chunks.as_bytes()).await.unwrap();
     assert_eq!(reply(&mut stream).await.status, 201);
     assert_eq!(effects(&testbed, "abc"), 1);
+
+    // A request that breaks off does nothing and is counted as what it is.
+    stream
+        .write_all(b"POST /neither/sync/effects HTTP/1.1\r\nContent-Length: 20\r\n\r\n{\"bus")
+        .await
+        .unwrap();
+    stream.shutdown().await.unwrap();
+    assert_eq!(reply(&mut stream).await.end, End::ClosedEmpty);
+    let counts = testbed.ledger().counts(&Filter::default());
+    assert_eq!((counts.cut_off, counts.deliveries), (1, 1));
 }

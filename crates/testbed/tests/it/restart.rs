@@ -118,6 +118,33 @@ async fn keys_jobs_effects_and_cancels_are_rebuilt() {
 }
 
 #[tokio::test]
+async fn a_clock_that_was_moved_ahead_goes_on_from_there() {
+    let folder = folder();
+    let file = folder.path().join("ledger.jsonl");
+    let testbed = started(config(&file)).await;
+    testbed.advance(Duration::from_secs(86_400));
+    Ask::post("/key/queued/effects", &order("a"))
+        .key("k")
+        .send(testbed.addr())
+        .await;
+    testbed.shutdown().await;
+    let testbed = started(config(&file)).await;
+    testbed.advance(Duration::from_secs(1_000));
+    testbed
+        .ledger()
+        .wait_until(&Filter::default(), |counts| counts.total_effects == 1)
+        .await;
+    let rows = testbed.ledger().rows(&Filter::default());
+    assert!(rows[1].at - rows[0].at >= 1_000 * 1_000_000);
+    let answer = Ask::get("/whoami").send(testbed.addr()).await;
+    assert!(
+        answer
+            .header("Date")
+            .is_some_and(|date| date.ends_with(" GMT"))
+    );
+}
+
+#[tokio::test]
 async fn a_torn_last_line_is_dropped_and_the_ledger_goes_on() {
     let folder = folder();
     let file = folder.path().join("ledger.jsonl");

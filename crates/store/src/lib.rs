@@ -4,14 +4,19 @@
 //! as stale. [`Store::commit`] writes a decision, fenced by a claim and by the version that every recorded fact raises.
 //! A store never decides anything: the state in a row is the core's fold of the row's evidence, and the next step is handed in.
 
+pub mod clock;
 mod error;
+pub mod memory;
 pub mod record;
+mod shared;
 
 use std::future::Future;
 use std::pin::Pin;
 
+pub use clock::{Clock, system_clock};
 pub use error::{StoreError, StoreErrorKind};
 use factum_core::{ActionId, Evidence, Fact, IdentityHash, Span, Timestamp, WorkerNonce};
+pub use memory::MemoryStore;
 pub use record::{
     Action, Admission, Admitted, Claim, Claimed, Committed, Content, Conversation, Due, Filter,
     MemberHash, NextRow, Record, Recorded, Restore,

@@ -1,0 +1,330 @@
+//! A store in memory, for tests and the simulator: its futures are ready at once, its clock is handed in, and it iterates in
+//! the order of its keys only. It keeps the same promises as the others except that nothing survives the process.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::ready;
+use std::ops::Bound::{Excluded, Unbounded};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use factum_core::{ActionId, Evidence, Fact, IdentityHash, Span, Timestamp, WorkerNonce};
+
+use crate::clock::{Clock, RisingClock};
+use crate::record::{
+    Admission, Admitted, Claim, Claimed, Committed, Due, Filter, NextRow, Record, Recorded, Restore,
+};
+use crate::shared::{self, Claims};
+use crate::{Answer, Store, StoreError};
+
+/// A store in memory. See the module's documentation.
+pub struct MemoryStore {
+    clock: RisingClock,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    rows: BTreeMap<ActionId, Row>,
+    identities: BTreeMap<IdentityHash, ActionId>,
+    due: BTreeSet<(Timestamp, ActionId)>,
+    claims: Claims,
+    contracts: BTreeMap<[u8; 32], String>,
+    settings: BTreeMap<&'static str, String>,
+    restore: Option<Restore>,
+    stamped: Option<Timestamp>,
+}
+
+#[derive(Clone)]
+struct Row {
+    record: Record,
+    evidence: Vec<Evidence>,
+}
+
+impl MemoryStore {
+    /// An empty store on this clock.
+    #[must_use]
+    pub fn new(clock: Clock) -> Self {
+        Self {
+            clock: RisingClock::new(clock, Timestamp::EARLIEST),
+            inner: Mutex::default(),
+        }
+    }
+
+    /// Frees every claim, as the end of the process that holds the store does. Marks stay what they are.
+    pub fn restart(&self) {
+        self.lock().claims.clear();
+    }
+
+    /// A second store with the same rows, as a copy of a file is one. Claims are not in it, and it does not know that it
+    /// is a copy: see [`Store::declare_restored`].
+    #[must_use]
+    pub fn copy(&self) -> Self {
+        let inner = self.lock();
+        Self {
+            clock: RisingClock::new(self.clock.wall_clock(), self.clock.last()),
+            inner: Mutex::new(Inner {
+                rows: inner.rows.clone(),
+                identities: inner.identities.clone(),
+                due: inner.due.clone(),
+                claims: Claims::new(inner.claims.tokens_given()),
+                contracts: inner.contracts.clone(),
+                settings: inner.settings.clone(),
+                restore: inner.restore.clone(),
+                stamped: inner.stamped,
+            }),
+        }
+    }
+
+    /// A panic between two writes cannot happen: every method computes first and writes last.
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn answer<'a, T: Send + 'a>(value: T) -> Answer<'a, T> {
+    Box::pin(ready(Ok(value)))
+}
+
+impl Inner {
+    fn row(&self, id: ActionId) -> Option<Record> {
+        self.rows.get(&id).map(|row| row.record.clone())
+    }
+
+    fn admit(&mut self, admission: Admission, now: Timestamp) -> Result<Admitted, StoreError> {
+        shared::sound(&admission.action)?;
+        let identity = admission.action.identity_hash;
+        if let Some(first) = self.identities.get(&identity).and_then(|id| self.row(*id)) {
+            return Ok(shared::join(first, &admission.action));
+        }
+        let wish = admission.claim_for;
+        let (record, evidence) = shared::admitted(admission, now);
+        let id = record.id();
+        let claim =
+            wish.and_then(|(_, lease)| self.claims.take(id, record.version, lease, now).ok());
+        self.identities.insert(identity, id);
+        self.due.extend(record.next.at.map(|at| (at, id)));
+        let row = Row {
+            record: record.clone(),
+            evidence,
+        };
+        self.rows.insert(id, row);
+        self.stamped = Some(now);
+        Ok(Admitted::Created(Box::new(record), claim))
+    }
+
+    fn append(
+        &mut self,
+        id: ActionId,
+        now: Timestamp,
+        facts: Vec<Fact>,
+        next: NextRow,
+    ) -> Option<Recorded> {
+        let row = self.rows.get_mut(&id)?;
+        let was = row.record.next.at;
+        let (recorded, evidence) = shared::append(&mut row.record, now, facts, next);
+        row.evidence.extend(evidence);
+        let is = row.record.next.at;
+        if let Some(at) = was {
+            self.due.remove(&(at, id));
+        }
+        self.due.extend(is.map(|at| (at, id)));
+        self.stamped = Some(now);
+        Some(recorded)
+    }
+
+    fn record(&mut self, id: ActionId, facts: Vec<Fact>, now: Timestamp) -> Option<Recorded> {
+        if facts.is_empty() {
+            return self
+                .rows
+                .get(&id)
+                .map(|row| shared::nothing_recorded(&row.record, now));
+        }
+        self.append(id, now, facts, shared::decide_anew(now))
+    }
+
+    fn commit(
+        &mut self,
+        claim: &Claim,
+        facts: Vec<Fact>,
+        next: NextRow,
+        now: Timestamp,
+    ) -> Committed {
+        let current = self
+            .rows
+            .get(&claim.action)
+            .is_some_and(|row| row.record.version == claim.version);
+        if !current || !self.claims.holds(claim.action, claim.token, now) {
+            return Committed::Stale;
+        }
+        match self.append(claim.action, now, facts, next) {
+            Some(recorded) => Committed::Durable(recorded),
+            None => Committed::Stale,
+        }
+    }
+
+    fn claim(&mut self, id: ActionId, lease: Span, now: Timestamp) -> Claimed {
+        let Some(record) = self.row(id) else {
+            return Claimed::Gone;
+        };
+        self.claims.sweep(now);
+        match self.claims.take(id, record.version, lease, now) {
+            Ok(claim) => Claimed::Held(claim, Box::new(record)),
+            Err(until) => Claimed::Busy(until),
+        }
+    }
+}
+
+impl Store for MemoryStore {
+    fn now(&self) -> Answer<'_, Timestamp> {
+        answer(self.clock.now())
+    }
+
+    fn admit(&self, admission: Admission) -> Answer<'_, Admitted> {
+        Box::pin(ready(self.lock().admit(admission, self.clock.now())))
+    }
+
+    fn load(&self, id: ActionId) -> Answer<'_, Option<Record>> {
+        answer(self.lock().row(id))
+    }
+
+    fn find(&self, identity: IdentityHash) -> Answer<'_, Option<Record>> {
+        let inner = self.lock();
+        answer(
+            inner
+                .identities
+                .get(&identity)
+                .and_then(|id| inner.row(*id)),
+        )
+    }
+
+    fn list(&self, filter: Filter) -> Answer<'_, Vec<Record>> {
+        let inner = self.lock();
+        let newest_first = inner.rows.iter().rev();
+        answer(
+            newest_first
+                .filter(|(id, _)| filter.before.is_none_or(|before| **id < before))
+                .map(|(_, row)| &row.record)
+                .filter(|record| shared::matches(&filter, record))
+                .take(filter.limit)
+                .cloned()
+                .collect(),
+        )
+    }
+
+    fn history(&self, id: ActionId) -> Answer<'_, Vec<Evidence>> {
+        answer(
+            self.lock()
+                .rows
+                .get(&id)
+                .map(|row| row.evidence.clone())
+                .unwrap_or_default(),
+        )
+    }
+
+    fn due(&self, after: Option<(Timestamp, ActionId)>, limit: usize) -> Answer<'_, Vec<Due>> {
+        let inner = self.lock();
+        let destination = |id: &ActionId| {
+            let row = inner.rows.get(id)?;
+            Some(row.record.action.scope.destination.clone())
+        };
+        answer(
+            inner
+                .due
+                .range((after.map_or(Unbounded, Excluded), Unbounded))
+                .take(limit)
+                .filter_map(|(at, id)| {
+                    Some(Due {
+                        at: *at,
+                        action: *id,
+                        destination: destination(id)?,
+                    })
+                })
+                .collect(),
+        )
+    }
+
+    fn counts(&self) -> Answer<'_, BTreeMap<(String, String), u64>> {
+        let mut counts = BTreeMap::new();
+        for row in self.lock().rows.values() {
+            let state = row.record.status().state.name().to_owned();
+            *counts
+                .entry((state, row.record.next.step.clone()))
+                .or_default() += 1;
+        }
+        answer(counts)
+    }
+
+    fn claim(&self, id: ActionId, _worker: WorkerNonce, lease: Span) -> Answer<'_, Claimed> {
+        answer(self.lock().claim(id, lease, self.clock.now()))
+    }
+
+    fn renew<'a>(&'a self, claim: &'a Claim, lease: Span) -> Answer<'a, bool> {
+        let now = self.clock.now();
+        answer(
+            self.lock()
+                .claims
+                .renew(claim.action, claim.token, lease, now),
+        )
+    }
+
+    fn release(&self, claim: Claim) -> Answer<'_, ()> {
+        self.lock().claims.release(claim.action, claim.token);
+        answer(())
+    }
+
+    fn record(&self, id: ActionId, facts: Vec<Fact>) -> Answer<'_, Option<Recorded>> {
+        answer(self.lock().record(id, facts, self.clock.now()))
+    }
+
+    fn commit<'a>(
+        &'a self,
+        claim: &'a Claim,
+        facts: Vec<Fact>,
+        next: NextRow,
+    ) -> Answer<'a, Committed> {
+        answer(self.lock().commit(claim, facts, next, self.clock.now()))
+    }
+
+    fn keep_contract(&self, digest: [u8; 32], text: String) -> Answer<'_, ()> {
+        self.lock().contracts.entry(digest).or_insert(text);
+        answer(())
+    }
+
+    fn contract(&self, digest: [u8; 32]) -> Answer<'_, Option<String>> {
+        answer(self.lock().contracts.get(&digest).cloned())
+    }
+
+    fn setting(&self, name: &'static str) -> Answer<'_, Option<String>> {
+        answer(self.lock().settings.get(name).cloned())
+    }
+
+    fn set_setting(&self, name: &'static str, value: Option<String>) -> Answer<'_, ()> {
+        let mut inner = self.lock();
+        match value {
+            Some(value) => inner.settings.insert(name, value),
+            None => inner.settings.remove(name),
+        };
+        answer(())
+    }
+
+    fn restore(&self) -> Answer<'_, Option<Restore>> {
+        answer(self.lock().restore.clone())
+    }
+
+    fn declare_restored(&self, copy_until: Option<Timestamp>) -> Answer<'_, Restore> {
+        let now = self.clock.now();
+        let mut inner = self.lock();
+        let until = copy_until.or(inner.stamped).unwrap_or(Timestamp::EARLIEST);
+        let restore = shared::restored_again(inner.restore.as_ref(), until, now);
+        inner.restore = Some(restore.clone());
+        answer(restore)
+    }
+
+    fn release_restore(&self, by: String) -> Answer<'_, Option<Restore>> {
+        let now = self.clock.now();
+        let mut inner = self.lock();
+        if let Some(restore) = &mut inner.restore {
+            restore.released.get_or_insert((by, now));
+        }
+        answer(inner.restore.clone())
+    }
+}

@@ -1,0 +1,289 @@
+//! What every backend does alike: claims, joining, adding facts, declaring a restore. No I/O here; a backend writes down
+//! what these functions return.
+
+use std::collections::BTreeMap;
+
+use factum_core::{ActionId, Evidence, EvidenceId, Fact, Known, Span, Timestamp};
+
+use crate::record::{
+    Action, Admission, Admitted, Claim, Filter, NextRow, Record, Recorded, Restore, identity_text,
+    name_facts,
+};
+use crate::{StoreError, StoreErrorKind};
+
+/// One hold on an action, as the store knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Held {
+    token: u64,
+    until: Timestamp,
+}
+
+/// Who holds what. Kept in memory only: a claim ends with the process that holds the store, a mark does not.
+#[derive(Debug, Default)]
+pub(crate) struct Claims {
+    held: BTreeMap<ActionId, Held>,
+    tokens: u64,
+    undo: Option<Vec<(ActionId, Option<Held>)>>,
+}
+
+impl Claims {
+    /// No claims; tokens are numbered onwards from `first_token`.
+    pub(crate) fn new(first_token: u64) -> Self {
+        Self {
+            tokens: first_token,
+            ..Self::default()
+        }
+    }
+
+    /// Holds an action at `version`, or says until when another claim holds it. The holder's own live claim
+    /// counts too: recovery inside one process must not adopt it.
+    pub(crate) fn take(
+        &mut self,
+        action: ActionId,
+        version: u64,
+        lease: Span,
+        now: Timestamp,
+    ) -> Result<Claim, Timestamp> {
+        if let Some(held) = self.held.get(&action)
+            && held.until > now
+        {
+            return Err(held.until);
+        }
+        self.tokens = self.tokens.wrapping_add(1);
+        let held = Held {
+            token: self.tokens,
+            until: now + lease,
+        };
+        self.put(action, Some(held));
+        Ok(Claim {
+            action,
+            token: held.token,
+            version,
+            until: held.until,
+        })
+    }
+
+    /// Whether this token holds the action, within its lease.
+    pub(crate) fn holds(&self, action: ActionId, token: u64, now: Timestamp) -> bool {
+        self.held
+            .get(&action)
+            .is_some_and(|held| held.token == token && held.until > now)
+    }
+
+    /// Prolongs a hold until `lease` from now; false if it is not this token's any more. It never shortens one.
+    pub(crate) fn renew(
+        &mut self,
+        action: ActionId,
+        token: u64,
+        lease: Span,
+        now: Timestamp,
+    ) -> bool {
+        if !self.holds(action, token, now) {
+            return false;
+        }
+        if let Some(held) = self.held.get(&action).copied() {
+            let until = held.until.max(now + lease);
+            self.put(action, Some(Held { until, ..held }));
+        }
+        true
+    }
+
+    /// Frees an action if this token holds it.
+    pub(crate) fn release(&mut self, action: ActionId, token: u64) {
+        if self
+            .held
+            .get(&action)
+            .is_some_and(|held| held.token == token)
+        {
+            self.put(action, None);
+        }
+    }
+
+    /// The number of the last token that was handed out.
+    pub(crate) fn tokens_given(&self) -> u64 {
+        self.tokens
+    }
+
+    /// Frees everything, as the end of the process that holds the store does.
+    pub(crate) fn clear(&mut self) {
+        self.held.clear();
+    }
+
+    /// Forgets claims whose lease ran out, once they are many.
+    pub(crate) fn sweep(&mut self, now: Timestamp) {
+        const MANY: usize = 10_000;
+        if self.held.len() > MANY {
+            self.held.retain(|_, held| held.until > now);
+        }
+    }
+
+    fn put(&mut self, action: ActionId, held: Option<Held>) {
+        let before = match held {
+            Some(held) => self.held.insert(action, held),
+            None => self.held.remove(&action),
+        };
+        if let Some(undo) = &mut self.undo {
+            undo.push((action, before));
+        }
+    }
+}
+
+#[cfg(feature = "sqlite")]
+impl Claims {
+    /// From here on every change can be taken back.
+    pub(crate) fn begin(&mut self) {
+        self.undo = Some(Vec::new());
+    }
+
+    /// A point to come back to with [`Self::undo_to`].
+    pub(crate) fn savepoint(&self) -> usize {
+        self.undo.as_ref().map_or(0, Vec::len)
+    }
+
+    /// Takes back every change since the savepoint, latest first.
+    pub(crate) fn undo_to(&mut self, savepoint: usize) {
+        let Some(undo) = &mut self.undo else { return };
+        for (action, before) in undo.drain(savepoint..).rev() {
+            match before {
+                Some(held) => self.held.insert(action, held),
+                None => self.held.remove(&action),
+            };
+        }
+    }
+
+    /// The changes stand.
+    pub(crate) fn keep(&mut self) {
+        self.undo = None;
+    }
+}
+
+/// Refuses an action whose id was not made for its identity: every index begins with the lane.
+pub(crate) fn sound(action: &Action) -> Result<(), StoreError> {
+    if action.intent.action.lane() == action.identity_hash.lane() {
+        return Ok(());
+    }
+    let text = "the action's id carries another lane than its identity's first byte";
+    Err(StoreError::new(
+        ADMITTING,
+        StoreErrorKind::Database(text.to_owned()),
+    ))
+}
+
+/// Another action has this id: the randomness that ids are made from is broken.
+pub(crate) fn id_taken() -> StoreError {
+    let text = "another identity's action has this id already; make a new one";
+    StoreError::new(ADMITTING, StoreErrorKind::Database(text.to_owned()))
+}
+
+const ADMITTING: &str = "recording an action";
+
+/// The answer to a submission whose identity is known: the same intent joins, another one is a conflict.
+pub(crate) fn join(first: Record, submitted: &Action) -> Admitted {
+    if first.action.fingerprint == submitted.fingerprint {
+        return Admitted::Joined(Box::new(first));
+    }
+    let ours = &first.action.members;
+    let theirs = &submitted.members;
+    let members = ours
+        .keys()
+        .chain(theirs.keys().filter(|name| !ours.contains_key(*name)))
+        .filter(|name| ours.get(*name) != theirs.get(*name))
+        .cloned()
+        .collect();
+    Admitted::Conflict {
+        first: Box::new(first),
+        members,
+    }
+}
+
+/// A new action as it stands right after its admission, and its first records.
+pub(crate) fn admitted(admission: Admission, now: Timestamp) -> (Record, Vec<Evidence>) {
+    let evidence = name_facts(&Known::default(), now, admission.facts);
+    let record = Record {
+        known: Known::fold(&evidence),
+        action: admission.action,
+        version: 1,
+        next: admission.next,
+    };
+    (record, evidence)
+}
+
+/// Adds facts to a record and raises its version.
+pub(crate) fn append(
+    record: &mut Record,
+    now: Timestamp,
+    facts: Vec<Fact>,
+    next: NextRow,
+) -> (Recorded, Vec<Evidence>) {
+    let before = record.status().state;
+    let evidence = name_facts(&record.known, now, facts);
+    for one in &evidence {
+        record.known.absorb(one);
+    }
+    record.version += 1;
+    record.next = next;
+    let recorded = Recorded {
+        version: record.version,
+        ids: evidence
+            .iter()
+            .map(|one| one.id)
+            .collect::<Vec<EvidenceId>>(),
+        at: now,
+        states: (before, record.status().state),
+    };
+    (recorded, evidence)
+}
+
+/// The answer to a call of `record` without facts: nothing changes.
+pub(crate) fn nothing_recorded(record: &Record, now: Timestamp) -> Recorded {
+    let state = record.status().state;
+    Recorded {
+        version: record.version,
+        ids: Vec::new(),
+        at: now,
+        states: (state, state),
+    }
+}
+
+/// Evidence came in by itself: the engine decides anew, at once.
+pub(crate) fn decide_anew(now: Timestamp) -> NextRow {
+    NextRow {
+        step: "wait".to_owned(),
+        at: Some(now),
+        why: "evidence arrived".to_owned(),
+    }
+}
+
+/// A restore on top of an earlier one: the earliest copy counts, because what it lost may still be met.
+pub(crate) fn restored_again(
+    earlier: Option<&Restore>,
+    copy_until: Timestamp,
+    at: Timestamp,
+) -> Restore {
+    Restore {
+        copy_until: earlier.map_or(copy_until, |restore| restore.copy_until.min(copy_until)),
+        at,
+        released: None,
+    }
+}
+
+/// Whether a record is in a listing, the continuation aside.
+pub(crate) fn matches(filter: &Filter, record: &Record) -> bool {
+    let action = &record.action;
+    let wanted = |wish: &Option<String>, is: &str| wish.as_deref().is_none_or(|wish| wish == is);
+    let conversation = action.content.conversation.as_ref();
+    wanted(&filter.tenant, &action.scope.tenant)
+        && wanted(&filter.destination, &action.scope.destination)
+        && wanted(&filter.next, &record.next.step)
+        && filter
+            .key
+            .as_deref()
+            .is_none_or(|key| key == identity_text(&action.identity))
+        && filter
+            .conversation
+            .as_deref()
+            .is_none_or(|id| conversation.is_some_and(|conversation| conversation.id == id))
+        && filter
+            .state
+            .is_none_or(|state| state == record.status().state)
+}

@@ -49,9 +49,22 @@ pub(crate) struct Attempt {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Cancel {
     pub(crate) mark: Option<CancelMark>,
-    pub(crate) answers: BTreeMap<EvidenceId, CancelAnswer>,
+    pub(crate) answers: BTreeMap<EvidenceId, (Timestamp, CancelAnswer)>,
     pub(crate) lease_over: bool,
     pub(crate) last_at: Option<Timestamp>,
+}
+
+/// How it stands with withdrawing what exists under the key of one epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Withdrawal {
+    /// No cancel of it has left.
+    NotAsked,
+    /// A cancel of it may have left and was not answered.
+    Unanswered,
+    /// A cancel of it was confirmed; this is when the last confirmation was stored.
+    Confirmed(Timestamp),
+    /// It can no longer be withdrawn.
+    TooLate,
 }
 
 /// What ends or bars sends.
@@ -120,7 +133,9 @@ impl Known {
             } => self.cancel(*no, at).lease_over = true,
             Fact::CancelMarked(mark) => self.cancel(mark.no, at).mark = Some(mark.clone()),
             Fact::CancelAnswered { no, answer } => {
-                self.cancel(*no, at).answers.insert(id, answer.clone());
+                self.cancel(*no, at)
+                    .answers
+                    .insert(id, (at, answer.clone()));
             }
             Fact::LookedUp(lookup) => {
                 self.lookups.insert(id, (at, lookup.clone()));
@@ -330,6 +345,44 @@ impl Known {
             && !cancel.lease_over
     }
 
+    /// How it stands with withdrawing this epoch. A later answer speaks for an earlier cancel that was not answered: both
+    /// asked for the same thing.
+    pub(crate) fn withdrawal(&self, epoch: Epoch) -> Withdrawal {
+        let mut unanswered = false;
+        let mut too_late = false;
+        let mut confirmed = None;
+        for cancel in self.cancels.values() {
+            if cancel.mark.as_ref().is_none_or(|m| m.epoch != epoch) {
+                continue;
+            }
+            let mut never_left = false;
+            for (at, answer) in cancel.answers.values() {
+                match answer {
+                    CancelAnswer::Confirmed { .. } => confirmed = confirmed.max(Some(*at)),
+                    CancelAnswer::TooLate { .. } => too_late = true,
+                    CancelAnswer::NotSent { .. } => never_left = true,
+                    CancelAnswer::Unknown { .. } => {}
+                }
+            }
+            unanswered |= !never_left;
+        }
+        match confirmed {
+            Some(at) => Withdrawal::Confirmed(at),
+            None if too_late => Withdrawal::TooLate,
+            None if unanswered => Withdrawal::Unanswered,
+            None => Withdrawal::NotAsked,
+        }
+    }
+
+    /// The latest cancel whose epoch still waits for an answer.
+    pub(crate) fn unanswered_cancel(&self) -> Option<&CancelMark> {
+        self.cancels
+            .values()
+            .filter_map(|cancel| cancel.mark.as_ref())
+            .filter(|mark| self.withdrawal(mark.epoch) == Withdrawal::Unanswered)
+            .next_back()
+    }
+
     /// When the writing end of a marked request was closed for good, if its process said so or is gone.
     pub(crate) fn closed_at(&self, attempt: &Attempt) -> Option<Timestamp> {
         let own = attempt
@@ -426,18 +479,6 @@ impl Known {
     pub(crate) fn check_due(&self) -> bool {
         let asked = self.checks.values().max();
         asked.is_some_and(|check| self.last_lookup().is_none_or(|last| last < *check))
-    }
-}
-
-impl Cancel {
-    /// Answered in a way that leaves nothing open about it.
-    pub(crate) fn is_decided(&self) -> bool {
-        self.answers.values().any(|answer| match answer {
-            CancelAnswer::Confirmed { .. }
-            | CancelAnswer::TooLate { .. }
-            | CancelAnswer::NotSent { .. } => true,
-            CancelAnswer::Unknown { .. } => false,
-        })
     }
 }
 

@@ -318,7 +318,7 @@ fn confirmed(cancel: &Cancel) -> Option<bool> {
     cancel
         .answers
         .values()
-        .filter_map(|answer| match answer {
+        .filter_map(|(_, answer)| match answer {
             CancelAnswer::Confirmed { object } => Some(object.is_some()),
             CancelAnswer::TooLate { .. }
             | CancelAnswer::NotSent { .. }

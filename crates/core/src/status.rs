@@ -6,10 +6,10 @@ use crate::evidence::{
 };
 use crate::id::AttemptNo;
 use crate::intent::Intent;
-use crate::known::{Attempt, Known};
+use crate::known::{Attempt, Known, Withdrawal};
 use crate::promise::Promises;
 use crate::proof::{Proof, Reader};
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 /// What the evidence supports about one action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -217,6 +217,22 @@ enum MadeBy {
     AnyMarkedBy(Option<Timestamp>),
 }
 
+/// What a positive record is worth beside the cancels by key.
+enum Weight {
+    Counts,
+    HeldBack,
+    Withdrawn,
+}
+
+impl Positive<'_> {
+    fn may_be_made_by(&self, mark: &Mark) -> bool {
+        match self.made_by {
+            MadeBy::Attempt(no) => mark.attempt == no,
+            MadeBy::AnyMarkedBy(seen) => seen.is_none_or(|seen| mark.at <= seen),
+        }
+    }
+}
+
 /// What follows as long as no positive evidence counts.
 struct Negative {
     state: State,
@@ -274,37 +290,71 @@ impl<'a> Reader<'a> {
         let mut counted = Vec::new();
         let mut blocked = false;
         for positive in self.positive_records() {
-            if positive.by_person {
-                counted.push(positive);
-                continue;
+            match self.weigh(&positive) {
+                Weight::Counts => counted.push(positive),
+                Weight::HeldBack => blocked = true,
+                Weight::Withdrawn => {}
             }
-            let makers: Vec<_> = self
-                .known
-                .marks()
-                .filter(|(mark, _)| match positive.made_by {
-                    MadeBy::Attempt(no) => mark.attempt == no,
-                    MadeBy::AnyMarkedBy(seen) => seen.is_none_or(|seen| mark.at <= seen),
-                })
-                .collect();
-            let alive: Vec<_> = makers
-                .iter()
-                .filter(|(mark, attempt)| self.cancelled(mark, attempt).is_none())
-                .collect();
-            let held = |mark: &Mark| {
-                self.known.cancels.values().any(|c| {
-                    c.mark.as_ref().is_some_and(|m| m.epoch == mark.epoch) && !c.is_decided()
-                })
-            };
-            if !makers.is_empty() && alive.is_empty() {
-                continue;
-            }
-            if !alive.is_empty() && alive.iter().all(|(mark, _)| held(mark)) {
-                blocked = true;
-                continue;
-            }
-            counted.push(positive);
         }
         (counted, blocked)
+    }
+
+    /// What a positive record is worth, by the epochs that can have made it: a confirmed cancel outranks every receipt of
+    /// its epoch, and an unanswered one holds them back. A record that cannot be told apart from a withdrawn one is not
+    /// counted; that only costs another question.
+    fn weigh(&self, positive: &Positive) -> Weight {
+        if positive.by_person {
+            return Weight::Counts;
+        }
+        let (mut any, mut held, mut withdrawn, mut standing) = (false, false, None, false);
+        for (mark, _) in self
+            .known
+            .marks()
+            .filter(|(m, _)| positive.may_be_made_by(m))
+        {
+            any = true;
+            match self.known.withdrawal(mark.epoch) {
+                Withdrawal::Confirmed(at) => withdrawn = withdrawn.max(Some(at)),
+                Withdrawal::Unanswered => held = true,
+                Withdrawal::NotAsked | Withdrawal::TooLate => standing = true,
+            }
+        }
+        if !any {
+            return Weight::Counts;
+        }
+        if held {
+            return Weight::HeldBack;
+        }
+        match withdrawn {
+            None => Weight::Counts,
+            Some(_) if !standing => Weight::Withdrawn,
+            Some(at) if self.is_later_than_withdrawal(positive, at) => Weight::Counts,
+            Some(_) => Weight::Withdrawn,
+        }
+    }
+
+    /// A lookup asked after the withdrawal, and its lag, shows what exists since; any other record only if every confirmation
+    /// named what was withdrawn and this is none of it.
+    fn is_later_than_withdrawal(&self, positive: &Positive, confirmed: Timestamp) -> bool {
+        if let MadeBy::AnyMarkedBy(Some(asked)) = positive.made_by {
+            let lag = self.promises.lookup.map_or(Span::ZERO, |l| l.lag);
+            return asked >= confirmed + lag;
+        }
+        let Some(receipt) = positive.receipt else {
+            return false;
+        };
+        self.known
+            .cancels
+            .values()
+            .flat_map(|cancel| cancel.answers.values())
+            .all(|(_, answer)| match answer {
+                CancelAnswer::Confirmed { object } => object
+                    .as_ref()
+                    .is_some_and(|o| receipt.reference != *o && !receipt.aliases.contains(o)),
+                CancelAnswer::TooLate { .. }
+                | CancelAnswer::NotSent { .. }
+                | CancelAnswer::Unknown { .. } => true,
+            })
     }
 
     /// Every record that says "the effect exists".
@@ -346,7 +396,7 @@ impl<'a> Reader<'a> {
             }
         }
         for cancel in self.known.cancels.values() {
-            for answer in cancel.answers.values() {
+            for (_, answer) in cancel.answers.values() {
                 if let CancelAnswer::TooLate {
                     receipt: Some(receipt),
                 } = answer

@@ -177,7 +177,7 @@ impl<'a> Decider<'a> {
                 Why::RiskAccepted,
             );
         }
-        if known.cancels.values().any(|cancel| !cancel.is_decided()) {
+        if known.unanswered_cancel().is_some() {
             return self.ask_cancel_again();
         }
         if self.current_epoch_answered(|class| *class == AnswerClass::Mismatch) {

@@ -242,13 +242,7 @@ impl Decider<'_> {
 
     pub(super) fn ask_cancel_again(&self) -> Next {
         let known = self.reader.known;
-        let open = known
-            .cancels
-            .values()
-            .filter(|c| !c.is_decided())
-            .filter_map(|c| c.mark.as_ref())
-            .next_back();
-        match open {
+        match known.unanswered_cancel() {
             Some(mark) if !self.cancel_barred() && self.cancels_left() => Next {
                 step: Step::CancelByKey { epoch: mark.epoch },
                 at: self.last_word()

@@ -1,0 +1,5 @@
+//! Tests of the core from the design and the rules, not from its code. They never look inside: evidence in, state and next
+//! step out.
+
+mod kit;
+mod rules;

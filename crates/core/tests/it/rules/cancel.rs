@@ -1,0 +1,95 @@
+//! R5 and R20 as far as they concern a cancel by key: what it holds back, when it is proof, what it outranks.
+
+use factum_core::evidence::{AnswerClass, Callback, CancelAnswer, Fact, Receipt};
+use factum_core::promise::Consequence;
+use factum_core::{Epoch, State, Step};
+
+use crate::kit::{LANDS_AFTER, Story, at, cancelable, found};
+
+fn lost_and_to_be_cancelled(refuses_later_arrivals: bool) -> Story {
+    let mut story = Story::new(cancelable(Consequence::Costly, refuses_later_arrivals));
+    story.send();
+    story.at(3).lose(1);
+    story
+}
+
+const CONFIRMED: CancelAnswer = CancelAnswer::Confirmed { object: None };
+
+#[test]
+fn r5_a_confirmed_cancel_outranks_every_receipt_of_its_epoch() {
+    let mut story = lost_and_to_be_cancelled(true);
+    let no = story.send_cancel();
+    story.at(5).cancel_answer(no, CONFIRMED);
+    // The reply that was written before the cancel arrives after it: what it reports was withdrawn since.
+    story.at(6).answer_with(1, AnswerClass::Done, Some("T-1"));
+    assert_eq!(story.state(), State::RetryableFailure);
+
+    // The same where the confirmation is no proof of absence: not done either, but unknown.
+    let mut weak = lost_and_to_be_cancelled(true);
+    weak.intent.promises.cancel = cancelable(Consequence::Costly, false).cancel;
+    weak.current = weak.intent.promises.clone();
+    let mut strong = lost_and_to_be_cancelled(true);
+    let no = strong.send_cancel();
+    weak.log = strong.log;
+    weak.at(5).cancel_answer(no, CONFIRMED);
+    weak.at(6).answer_with(1, AnswerClass::Done, Some("T-1"));
+    assert_eq!(weak.state(), State::OutcomeUnknown);
+}
+
+#[test]
+fn r5_receipts_of_a_marked_cancel_do_not_settle_until_it_is_answered() {
+    let mut story = lost_and_to_be_cancelled(true);
+    let first = story.send_cancel();
+    story.at(5).answer_with(1, AnswerClass::Done, Some("T-1"));
+    assert_eq!(
+        story.state(),
+        State::OutcomeUnknown,
+        "the cancel is in flight"
+    );
+    // Its answer is lost: it is asked again, and until then the receipt still does not settle.
+    let unknown = CancelAnswer::Unknown {
+        why: "reset".to_owned(),
+    };
+    story.at(6).cancel_answer(first, unknown);
+    assert_eq!(story.state(), State::OutcomeUnknown);
+    assert_eq!(story.next().step, Step::CancelByKey { epoch: Epoch(0) });
+    // The second answer speaks for the first question too.
+    let second = story.at(7).send_cancel();
+    let too_late = CancelAnswer::TooLate {
+        receipt: Some(Receipt::new("T-1")),
+    };
+    story.at(8).cancel_answer(second, too_late);
+    assert_eq!(story.state(), State::Succeeded);
+}
+
+#[test]
+fn r5_no_send_uses_a_cancelled_epoch_again() {
+    let mut story = lost_and_to_be_cancelled(true);
+    let no = story.send_cancel();
+    story.at(5).cancel_answer(no, CONFIRMED);
+    assert_eq!(story.leave(), "proven_absent");
+    assert_eq!(story.send().epoch, Epoch(1), "the old key stays cancelled");
+    // A stale receipt of the first epoch is not taken for the second attempt's effect; only a lookup asked since is.
+    story.at(9).lose(2);
+    story.record(Fact::CalledBack(Callback::Positive(Receipt::new("T-1"))));
+    assert_eq!(story.state(), State::OutcomeUnknown);
+    story.at(10).look(found("T-2"));
+    assert_eq!(story.state(), State::Succeeded);
+}
+
+#[test]
+fn r5_a_callback_counts_where_it_is_not_what_was_withdrawn() {
+    let mut story = lost_and_to_be_cancelled(true);
+    let no = story.send_cancel();
+    let object = Some("T-1".to_owned());
+    story
+        .at(5)
+        .cancel_answer(no, CancelAnswer::Confirmed { object });
+    story.send();
+    story.at(9).lose(2);
+    let mut stale = story.clone();
+    stale.record(Fact::CalledBack(Callback::Positive(Receipt::new("T-1"))));
+    assert_eq!(stale.state(), State::OutcomeUnknown);
+    story.record(Fact::CalledBack(Callback::Positive(Receipt::new("T-2"))));
+    assert_eq!(story.state(), State::Succeeded);
+}

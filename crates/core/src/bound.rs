@@ -40,6 +40,17 @@ impl Bound {
     pub fn latest_start(self, arrival: Timestamp) -> Timestamp {
         arrival - self.write_limit - self.linger - self.skew
     }
+
+    /// How far inside a retention window a request under these limits stays: [`window_margin`], and never less than the
+    /// pause that is guarded against, since the check comes before the pause.
+    #[must_use]
+    pub fn margin_inside(self, window: Span) -> Span {
+        if window == Span::FOREVER {
+            Span::ZERO
+        } else {
+            window_margin(window).max(self.pause_margin)
+        }
+    }
 }
 
 /// How far inside a retention window we stay: at least 30 s and 10 % of the window.
@@ -95,5 +106,15 @@ mod tests {
             Span::from_secs(8_640)
         );
         assert_eq!(window_margin(Span::FOREVER), Span::ZERO);
+        let sleepy = Bound {
+            pause_margin: Span::from_secs(45),
+            ..BOUND
+        };
+        assert_eq!(
+            sleepy.margin_inside(Span::from_secs(60)),
+            Span::from_secs(45),
+            "a pause that is guarded against lies inside the margin"
+        );
+        assert_eq!(sleepy.margin_inside(Span::FOREVER), Span::ZERO);
     }
 }

@@ -228,7 +228,7 @@ pub fn may_reuse_connection(
         return false;
     };
     let first = known.marks().map(|(mark, _)| mark.at).min().unwrap_or(now);
-    now + intent.limits.lease().times(2) < first + floor - crate::bound::window_margin(floor)
+    now + intent.limits.lease().times(2) < first + floor - intent.limits.bound.margin_inside(floor)
 }
 
 /// Whether the first mark may join the submission's own commit: where, were the answer lost, the first thing to do is a
@@ -240,7 +240,7 @@ pub fn first_mark_may_join(intent: &Intent, current: &Promises) -> bool {
         .key
         .and_then(|key| key.retention.floor())
         .is_some_and(|floor| {
-            floor - crate::bound::window_margin(floor) >= intent.limits.lease().times(10)
+            floor - intent.limits.bound.margin_inside(floor) >= intent.limits.lease().times(10)
         });
     let by_lookup = promises
         .lookup

@@ -1,6 +1,5 @@
 //! Proof that a marked request had no effect: which records speak for which attempts, and from when on.
 
-use crate::bound::window_margin;
 use crate::evidence::{
     AnswerClass, Callback, CancelAnswer, LookupAnswer, Mark, PollAnswer, Ruling,
 };
@@ -287,8 +286,9 @@ impl<'a> Reader<'a> {
                     + cancel_mark.bound.linger
                     + cancel_mark.bound.skew;
                 let known_there = promise.retention.floor().is_some_and(|floor| {
-                    self.first_arrival(mark.epoch)
-                        .is_some_and(|first| arrives_by <= first + floor - window_margin(floor))
+                    self.first_arrival(mark.epoch).is_some_and(|first| {
+                        arrives_by <= first + floor - cancel_mark.bound.margin_inside(floor)
+                    })
                 });
                 (late_enough && (names_object || known_there)).then_some(Proof::Cancel)
             })

@@ -196,7 +196,7 @@ impl<'a> Decider<'a> {
             Policy::Resend | Policy::ResendBounded => self.resend_harmless(column),
             Policy::LookUpThenResend | Policy::LookUpThenReview => self.look_up_or_review(),
             Policy::CancelThenResend | Policy::CancelThenReview => {
-                let at = self.after_backoff();
+                let at = self.cancel_from().unwrap_or_else(|| self.after_backoff());
                 Next {
                     step: Step::CancelByKey {
                         epoch: self.reader.known.epoch(),
@@ -221,7 +221,7 @@ impl<'a> Decider<'a> {
             Column::KeyWithinWindow
         } else if authoritative {
             Column::AuthoritativeLookup
-        } else if self.cancel_applies() {
+        } else if self.cancel_from().is_some() {
             Column::CancelByKey
         } else if lookup.is_some() {
             Column::PartialLookup

@@ -1,7 +1,6 @@
 //! What the destination offers for this action, here and now, and how each offer is used: key, harmless repeat, preference,
 //! lookup, cancel by key.
 
-use crate::bound::window_margin;
 use crate::evidence::{AnswerClass, LookupAnswer, Order, PermissionKind, ReviewWhy};
 use crate::intent::Preference;
 use crate::policy::Column;
@@ -43,7 +42,7 @@ impl Decider<'_> {
         let not_after = intent
             .limits
             .bound
-            .latest_start(first + floor - window_margin(floor));
+            .latest_start(first + floor - intent.limits.bound.margin_inside(floor));
         let not_before = if key.concurrent_repeat_stated {
             Timestamp::EARLIEST
         } else {
@@ -210,34 +209,32 @@ impl Decider<'_> {
 
     // ---- cancel by key
 
-    pub(super) fn cancel_applies(&self) -> bool {
-        let (intent, known) = (self.reader.intent, self.reader.known);
-        let Some(promise) = self.reader.promises.cancel else {
-            return false;
-        };
+    /// From when on a cancel by key may be sent so that its confirmation is proof (R5): at once where the destination
+    /// refuses later arrivals; else once no request of the epoch can land any more, and while the key is still known there.
+    /// `None` if no cancel can prove anything here.
+    pub(super) fn cancel_from(&self) -> Option<Timestamp> {
+        let known = self.reader.known;
+        let promise = self.reader.promises.cancel?;
         if self.cancel_barred() || known.restored.is_some() || !self.cancels_left() {
-            return false;
+            return None;
         }
         let epoch = known.epoch();
-        if known
-            .cancels
-            .values()
-            .filter_map(|c| c.mark.as_ref())
-            .any(|m| m.epoch == epoch)
-        {
-            return false;
+        let marked = known.cancels.values().filter_map(|c| c.mark.as_ref());
+        if marked.into_iter().any(|m| m.epoch == epoch) {
+            return None;
         }
-        let Some(first) = self.reader.first_arrival(epoch) else {
-            return false;
-        };
-        let in_time = promise.retention.floor().is_some_and(|floor| {
-            let last = intent
-                .limits
-                .bound
-                .latest_start(first + floor - window_margin(floor));
-            self.after_backoff().max(self.conditions.now) + intent.limits.send_wait < last
-        });
-        promise.refuses_later_arrivals || in_time
+        if promise.refuses_later_arrivals {
+            return Some(self.after_backoff());
+        }
+        let limits = &self.reader.intent.limits;
+        let first = self.reader.first_arrival(epoch)?;
+        let floor = promise.retention.floor()?;
+        let over = self.all_over_by()? + Span::from_millis(1);
+        let from = self.after_backoff().max(over);
+        let last = limits
+            .bound
+            .latest_start(first + floor - limits.bound.margin_inside(floor));
+        (from.max(self.conditions.now) + limits.send_wait < last).then_some(from)
     }
 
     pub(super) fn ask_cancel_again(&self) -> Next {

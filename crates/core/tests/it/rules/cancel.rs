@@ -1,10 +1,10 @@
 //! R5 and R20 as far as they concern a cancel by key: what it holds back, when it is proof, what it outranks.
 
 use factum_core::evidence::{AnswerClass, Callback, CancelAnswer, Fact, Receipt};
-use factum_core::promise::Consequence;
+use factum_core::promise::{Consequence, ProcessingMax};
 use factum_core::{Epoch, State, Step};
 
-use crate::kit::{LANDS_AFTER, Story, at, cancelable, found};
+use crate::kit::{LANDS_AFTER, LEASE, Story, at, cancelable, found, secs};
 
 fn lost_and_to_be_cancelled(refuses_later_arrivals: bool) -> Story {
     let mut story = Story::new(cancelable(Consequence::Costly, refuses_later_arrivals));
@@ -92,4 +92,72 @@ fn r5_a_callback_counts_where_it_is_not_what_was_withdrawn() {
     assert_eq!(stale.state(), State::OutcomeUnknown);
     story.record(Fact::CalledBack(Callback::Positive(Receipt::new("T-2"))));
     assert_eq!(story.state(), State::Succeeded);
+}
+
+#[test]
+fn r5_a_cancel_waits_until_its_confirmation_is_proof() {
+    // "Nothing there, ok" while the request is still on its way would spend the epoch's only cancel and prove nothing.
+    let story = lost_and_to_be_cancelled(false);
+    let next = story.next();
+    assert_eq!(next.step, Step::CancelByKey { epoch: Epoch(0) });
+    let over = at(3 + 5 + 10 + 2);
+    assert!(next.at > over, "closed at 3 s, so it lands within 20 s");
+    let mut late = story;
+    let no = late.at(LANDS_AFTER).send_cancel();
+    late.cancel_answer(no, CONFIRMED);
+    assert_eq!(late.leave(), "proven_absent");
+}
+
+#[test]
+fn r5_a_cancel_that_could_never_be_proof_is_not_sent() {
+    // The key is forgotten before the request can no longer land, or nothing bounds the destination's work.
+    let mut forgets = lost_and_to_be_cancelled(false);
+    forgets.at(86_400);
+    assert!(matches!(forgets.next().step, Step::Review(_)));
+    let mut unbounded = lost_and_to_be_cancelled(false);
+    unbounded.intent.promises.processing_max = ProcessingMax::Unpublished;
+    unbounded.current = unbounded.intent.promises.clone();
+    assert!(matches!(unbounded.next().step, Step::Review(_)));
+}
+
+#[test]
+fn r5_a_cancel_after_the_window_is_no_proof() {
+    // Asked again late, "nothing there, ok" only says that the key was forgotten.
+    let mut story = lost_and_to_be_cancelled(false);
+    let first = story.at(LANDS_AFTER).send_cancel();
+    let unknown = CancelAnswer::Unknown {
+        why: "reset".to_owned(),
+    };
+    story.at(LANDS_AFTER + 1).cancel_answer(first, unknown);
+    let second = story.at(86_400).send_cancel();
+    story.cancel_answer(second, CONFIRMED);
+    assert_eq!(story.state(), State::OutcomeUnknown);
+    // Named, the object that was withdrawn is proof at any time.
+    let named = CancelAnswer::Confirmed {
+        object: Some("T-1".to_owned()),
+    };
+    story.cancel_answer(second, named);
+    assert_eq!(story.state(), State::RetryableFailure);
+}
+
+#[test]
+fn r5_an_unanswered_cancel_is_fenced_and_bounded_like_an_attempt() {
+    let mut story = lost_and_to_be_cancelled(true);
+    story.send_cancel();
+    assert_eq!(
+        story.next().step,
+        Step::Wait,
+        "in flight: nobody else writes"
+    );
+    story.at(3 + LEASE).settle_due();
+    for _ in 1..story.intent.limits.cancels_max {
+        assert_eq!(story.leave(), "cancel");
+        story.send_cancel();
+        story.now = story.now + secs(LEASE);
+        story.settle_due();
+    }
+    assert!(
+        matches!(story.next().step, Step::Review(_)),
+        "R10: every bound ends in review"
+    );
 }

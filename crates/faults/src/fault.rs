@@ -154,6 +154,31 @@ impl Fault {
             .find(|fault| fault.name() == name)
     }
 
+    /// What the fault does, in one line for documents.
+    pub fn does(self) -> &'static str {
+        match self {
+            Fault::None => "nothing: the answer reaches the caller",
+            Fault::Refuse => "resets the connection right after it was accepted",
+            Fault::CloseUnread => "closes the connection while the request lies unread",
+            Fault::HangInAccept { .. } => "accepts, reads nothing for a bounded time, then resets",
+            Fault::CloseAfterRead => "reads the whole request, does nothing, closes",
+            Fault::Reject4xx { .. } => "answers a definite refusal, does nothing",
+            Fault::BusyBefore { .. } => "answers 503 or 429 at the door, before acting",
+            Fault::CloseFin => "acts, closes without a byte of the answer",
+            Fault::CloseRst => "acts, resets without a byte of the answer",
+            Fault::CutHead => "acts, closes within the answer's head",
+            Fault::CutBody => "acts, closes within the answer's body",
+            Fault::LateAnswer { .. } => "acts, holds the answer back for a time",
+            Fault::Empty2xx => "acts, answers 200 with an empty body",
+            Fault::Garbage => "acts, answers 200 with a page of somebody else",
+            Fault::Status { .. } => "acts, answers 500, 502, 503 or 504",
+            Fault::Redirect { .. } => "acts, answers a redirect",
+            Fault::TooMany429 => "acts, answers 429",
+            Fault::DuplicateDelivery => "a proxy delivers twice; the caller gets the first answer",
+            Fault::DelayedCommit { .. } => "closes at once, acts later",
+        }
+    }
+
     /// Whether the destination acted on the request.
     pub fn acted(self) -> Acted {
         match self {
@@ -337,7 +362,11 @@ mod tests {
         assert_eq!(names.len(), Fault::ALL.len());
         for fault in Fault::ALL {
             assert_eq!(Fault::from_name(fault.name()), Some(*fault));
-            assert!(!fault.may_conclude().is_empty());
+            let acts = fault.does().contains("acts");
+            assert_eq!(
+                acts,
+                !matches!(fault.acted(), Acted::No | Acted::Twice) && *fault != Fault::None
+            );
         }
         assert_eq!(Fault::from_name("close"), None);
     }

@@ -118,8 +118,13 @@ impl Ask {
     }
 
     pub(crate) async fn send(&self, to: SocketAddr) -> Reply {
-        let Ok(mut stream) = TcpStream::connect(to).await else {
-            return Reply::without_answer(End::Refused);
+        let mut stream = match TcpStream::connect(to).await {
+            Ok(stream) => stream,
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                return Reply::without_answer(End::Refused);
+            }
+            // A reset can come before the caller has looked whether it is connected.
+            Err(_) => return Reply::without_answer(End::Reset),
         };
         if stream.write_all(&self.bytes()).await.is_err() {
             return Reply::without_answer(End::Reset);

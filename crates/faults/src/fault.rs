@@ -254,7 +254,7 @@ impl Fault {
             Fault::CloseAfterRead => "unknown: looks the same as a close after acting",
             Fault::Reject4xx { .. } => {
                 "nothing happened by this attempt, if the contract reads the answer so; of earlier \
-                 attempts only what rule R7 allows"
+                 attempts only if the refusal is stored under the key, or they can no longer land"
             }
             Fault::BusyBefore { .. } => {
                 "nothing happened by this attempt, only if the contract says that this answer is \

@@ -5,6 +5,8 @@
 //! A store never decides anything: the state in a row is the core's fold of the row's evidence, and the next step is handed in.
 
 pub mod clock;
+#[cfg(any(feature = "sqlite", test))]
+mod encoding;
 mod error;
 pub mod memory;
 pub mod record;

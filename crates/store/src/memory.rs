@@ -98,6 +98,9 @@ impl Inner {
         let wish = admission.claim_for;
         let (record, evidence) = shared::admitted(admission, now);
         let id = record.id();
+        if self.rows.contains_key(&id) {
+            return Err(shared::id_taken());
+        }
         let claim =
             wish.and_then(|(_, lease)| self.claims.take(id, record.version, lease, now).ok());
         self.identities.insert(identity, id);

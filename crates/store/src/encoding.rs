@@ -1,0 +1,50 @@
+//! The one versioned encoding of what a store keeps: evidence, and the fixed part of an action.
+//!
+//! JSON text, `"v":1` first, every variant by the core's own word for it, members in one order: equal values make equal bytes,
+//! so that checksums, seals and chains can rest on them. The definitions mirror the core's types from outside (serde's
+//! `remote`), so that the core knows no serialisation and the compiler finds every member that is missing here.
+//! Any change of form raises the version; a reader refuses versions and members that it does not know.
+
+mod action;
+mod fact;
+mod plain;
+#[cfg(test)]
+mod tests;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use action::{Fixed, head_text, read_head};
+pub(crate) use fact::{fact_text, read_fact};
+
+/// The version that is written.
+const VERSION: u32 = 1;
+
+/// Writes plain data. Nothing in these types can fail to serialise: no maps with other keys than texts, no foreign types.
+fn write(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("plain data serialises")
+}
+
+/// Reads a text of this version, or says for people why it cannot be read.
+fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    #[derive(Deserialize)]
+    struct Version {
+        v: u32,
+    }
+    serde_json::from_str(text).map_err(|error| match serde_json::from_str(text) {
+        Ok(Version { v }) if v != VERSION => format!(
+            "its encoding has version {v}, and this program reads version {VERSION}; use the program that wrote it"
+        ),
+        Ok(_) | Err(_) => format!("its text cannot be read: {error}"),
+    })
+}
+
+/// Refuses a text that happens to parse and says another version.
+fn same_version(v: u32) -> Result<(), String> {
+    if v == VERSION {
+        return Ok(());
+    }
+    Err(format!(
+        "its encoding has version {v}, and this program reads version {VERSION}; use the program that wrote it"
+    ))
+}

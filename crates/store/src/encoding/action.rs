@@ -1,0 +1,377 @@
+//! How the fixed part of an action is written: everything but what stands in columns of its own, because it is looked up by,
+//! compared, or purged by itself ([`Fixed`]).
+
+use std::collections::BTreeMap;
+
+use factum_core::promise::{
+    Authority, CancelPromise, CompletionPromise, Consequence, KeyPromise, LookupBy, LookupPromise,
+    ProcessingMax, Promises, Retention,
+};
+use factum_core::retry::Backoff;
+use factum_core::{
+    ActionId, Bound, EventId, Fingerprint, Identity, IdentityHash, Intent, Limits, Preference,
+    Scope, Span, Timestamp, TraceContext,
+};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+use super::fact::LookupByDef;
+use super::plain::{BoundDef, Instant, Length, MaybeInstant, hex, optional, unhex};
+use crate::record::{Action, Content, Conversation, MemberHash};
+
+/// What stands in columns of its own.
+#[derive(Clone, Debug)]
+pub(crate) struct Fixed {
+    pub(crate) id: ActionId,
+    pub(crate) identity: IdentityHash,
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) contract: [u8; 32],
+    pub(crate) params: String,
+    pub(crate) payload: String,
+}
+
+/// The text of everything else about an action.
+pub(crate) fn head_text(action: &Action) -> String {
+    super::write(&HeadOut {
+        v: super::VERSION,
+        intent: IntentOut(&action.intent),
+        scope: ScopeOut(&action.scope),
+        identity: IdentityOut(&action.identity),
+        members: MembersOut(&action.members),
+        summary: action.content.summary.as_deref(),
+        conversation: action
+            .content
+            .conversation
+            .as_ref()
+            .map(|conversation| Talk {
+                id: conversation.id.clone(),
+                turn: conversation.turn,
+                asked: conversation.asked.clone(),
+            }),
+        trace: action.content.trace.as_ref().map(TraceContext::as_str),
+    })
+}
+
+/// The action that a text and its columns say, or for people why it cannot be read.
+pub(crate) fn read_head(text: &str, fixed: Fixed) -> Result<Action, String> {
+    let head: Head = super::read(text)?;
+    super::same_version(head.v)?;
+    let trace = head
+        .trace
+        .map(|text| TraceContext::parse(&text).map_err(|error| error.to_string()))
+        .transpose()?;
+    Ok(Action {
+        intent: Intent {
+            action: fixed.id,
+            ..head.intent
+        },
+        scope: head.scope,
+        identity: head.identity,
+        identity_hash: fixed.identity,
+        fingerprint: fixed.fingerprint,
+        members: head.members,
+        content: Content {
+            contract: fixed.contract,
+            params: fixed.params,
+            payload: fixed.payload,
+            summary: head.summary,
+            conversation: head.conversation.map(|talk| Conversation {
+                id: talk.id,
+                turn: talk.turn,
+                asked: talk.asked,
+            }),
+            trace,
+        },
+    })
+}
+
+#[derive(Serialize)]
+struct HeadOut<'a> {
+    v: u32,
+    intent: IntentOut<'a>,
+    scope: ScopeOut<'a>,
+    identity: IdentityOut<'a>,
+    members: MembersOut<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conversation: Option<Talk>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace: Option<&'a str>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Head {
+    v: u32,
+    #[serde(with = "IntentDef")]
+    intent: Intent,
+    #[serde(with = "ScopeDef")]
+    scope: Scope,
+    #[serde(with = "IdentityDef")]
+    identity: Identity,
+    #[serde(with = "Members")]
+    members: BTreeMap<String, MemberHash>,
+    summary: Option<String>,
+    conversation: Option<Talk>,
+    trace: Option<String>,
+}
+
+/// Writes a borrowed value through the definition that mirrors its type.
+macro_rules! borrowed {
+    ($name:ident, $core:ty, $mirror:ty) => {
+        struct $name<'a>(&'a $core);
+
+        impl Serialize for $name<'_> {
+            fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+                <$mirror>::serialize(self.0, out)
+            }
+        }
+    };
+}
+
+borrowed!(IntentOut, Intent, IntentDef);
+borrowed!(ScopeOut, Scope, ScopeDef);
+borrowed!(IdentityOut, Identity, IdentityDef);
+borrowed!(MembersOut, BTreeMap<String, MemberHash>, Members);
+
+/// Compared members: JSON pointer to hexadecimal digits.
+struct Members;
+
+impl Members {
+    fn serialize<S: Serializer>(
+        members: &BTreeMap<String, MemberHash>,
+        out: S,
+    ) -> Result<S::Ok, S::Error> {
+        out.collect_map(members.iter().map(|(name, hash)| (name, hex(&hash.0))))
+    }
+
+    fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<BTreeMap<String, MemberHash>, D::Error> {
+        let texts: BTreeMap<String, String> = Deserialize::deserialize(from)?;
+        texts
+            .into_iter()
+            .map(|(name, text)| {
+                let bytes = unhex(&text).and_then(|bytes| <[u8; 16]>::try_from(bytes).ok());
+                let hash = bytes.ok_or_else(|| {
+                    D::Error::custom("a compared member's hash is not 32 hexadecimal digits")
+                })?;
+                Ok((name, MemberHash(hash)))
+            })
+            .collect()
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Talk {
+    id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    turn: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    asked: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Scope", deny_unknown_fields)]
+struct ScopeDef {
+    tenant: String,
+    principal: String,
+    destination: String,
+    operation: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Identity", rename_all = "snake_case", deny_unknown_fields)]
+enum IdentityDef {
+    Key(String),
+    Event {
+        #[serde(with = "EventDef")]
+        event: EventId,
+        effect: String,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "EventId", deny_unknown_fields)]
+struct EventDef {
+    source: String,
+    id: String,
+}
+
+/// The action's id stands in its own column; this stands in its place while a text is read.
+fn no_id() -> ActionId {
+    ActionId::from_bytes([0; 16])
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Intent", deny_unknown_fields)]
+struct IntentDef {
+    #[serde(skip, default = "no_id")]
+    action: ActionId,
+    #[serde(with = "Instant")]
+    submitted_at: Timestamp,
+    #[serde(
+        default,
+        with = "MaybeInstant",
+        skip_serializing_if = "Option::is_none"
+    )]
+    intent_at: Option<Timestamp>,
+    #[serde(
+        default,
+        with = "MaybeInstant",
+        skip_serializing_if = "Option::is_none"
+    )]
+    not_before: Option<Timestamp>,
+    #[serde(
+        default,
+        with = "MaybeInstant",
+        skip_serializing_if = "Option::is_none"
+    )]
+    deadline: Option<Timestamp>,
+    #[serde(
+        default,
+        with = "MaybeInstant",
+        skip_serializing_if = "Option::is_none"
+    )]
+    approved_until: Option<Timestamp>,
+    finish: bool,
+    #[serde(with = "PreferenceDef")]
+    preference: Preference,
+    #[serde(with = "LimitsDef")]
+    limits: Limits,
+    #[serde(with = "PromisesDef")]
+    promises: Promises,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Preference", rename_all = "snake_case", deny_unknown_fields)]
+enum PreferenceDef {
+    Ask,
+    PreferMissing { by: String },
+    PreferDuplicate { by: String },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Limits", deny_unknown_fields)]
+struct LimitsDef {
+    #[serde(with = "Length")]
+    send_wait: Span,
+    #[serde(with = "Length")]
+    answer_wait: Span,
+    #[serde(with = "BoundDef")]
+    bound: Bound,
+    #[serde(with = "BackoffDef")]
+    backoff: Backoff,
+    attempts_max: u32,
+    lookups_max: u32,
+    polls_max: u32,
+    cancels_max: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Backoff", deny_unknown_fields)]
+struct BackoffDef {
+    #[serde(with = "Length")]
+    base: Span,
+    #[serde(with = "Length")]
+    cap: Span,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Promises", deny_unknown_fields)]
+struct PromisesDef {
+    #[serde(with = "ConsequenceDef")]
+    consequence: Consequence,
+    #[serde(default, with = "MaybeKey", skip_serializing_if = "Option::is_none")]
+    key: Option<KeyPromise>,
+    #[serde(default, with = "MaybeLookup", skip_serializing_if = "Option::is_none")]
+    lookup: Option<LookupPromise>,
+    #[serde(default, with = "MaybeCancel", skip_serializing_if = "Option::is_none")]
+    cancel: Option<CancelPromise>,
+    #[serde(
+        default,
+        with = "MaybeCompletion",
+        skip_serializing_if = "Option::is_none"
+    )]
+    completion: Option<CompletionPromise>,
+    #[serde(with = "ProcessingDef")]
+    processing_max: ProcessingMax,
+    path_is_direct: bool,
+    condition_checked: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Consequence", rename_all = "snake_case")]
+enum ConsequenceDef {
+    Harmless,
+    Reversible,
+    Costly,
+    Irreversible,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Retention", rename_all = "snake_case")]
+enum RetentionDef {
+    Floor(#[serde(with = "Length")] Span),
+    AssumedFloor(#[serde(with = "Length")] Span),
+    Unbounded,
+    Approximate(#[serde(with = "Length")] Span),
+    Unpublished,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "KeyPromise", deny_unknown_fields)]
+struct KeyDef {
+    #[serde(with = "RetentionDef")]
+    retention: Retention,
+    concurrent_repeat_stated: bool,
+    stores_errors: bool,
+    scope_includes_credential: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Authority", rename_all = "snake_case")]
+enum AuthorityDef {
+    Authoritative,
+    Partial,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "LookupPromise", deny_unknown_fields)]
+struct LookupPromiseDef {
+    #[serde(with = "AuthorityDef")]
+    authority: Authority,
+    #[serde(with = "Length")]
+    lag: Span,
+    #[serde(with = "LookupByDef")]
+    by: LookupBy,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "CancelPromise", deny_unknown_fields)]
+struct CancelDef {
+    refuses_later_arrivals: bool,
+    #[serde(with = "RetentionDef")]
+    retention: Retention,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "CompletionPromise", deny_unknown_fields)]
+struct CompletionDef {
+    poll: bool,
+    callback: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "ProcessingMax", rename_all = "snake_case")]
+enum ProcessingDef {
+    Stated(#[serde(with = "Length")] Span),
+    Assumed(#[serde(with = "Length")] Span),
+    Unpublished,
+}
+
+optional!(MaybeKey, KeyPromise, KeyDef);
+optional!(MaybeLookup, LookupPromise, LookupPromiseDef);
+optional!(MaybeCancel, CancelPromise, CancelDef);
+optional!(MaybeCompletion, CompletionPromise, CompletionDef);

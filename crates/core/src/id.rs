@@ -189,7 +189,7 @@ impl AttemptNo {
     /// The one after it.
     #[must_use]
     pub fn next(self) -> Self {
-        Self(self.0 + 1)
+        Self(self.0.saturating_add(1))
     }
 }
 
@@ -197,7 +197,7 @@ impl Epoch {
     /// The one after it.
     #[must_use]
     pub fn next(self) -> Self {
-        Self(self.0 + 1)
+        Self(self.0.saturating_add(1))
     }
 }
 

@@ -31,6 +31,15 @@ pub struct Intent {
     pub promises: Promises,
 }
 
+impl Intent {
+    /// No effect request from this instant on: the earlier of the deadline and the end of the approval (R10).
+    #[must_use]
+    pub fn sends_end_at(&self) -> Timestamp {
+        let ends = [self.deadline, self.approved_until];
+        ends.into_iter().flatten().min().unwrap_or(Timestamp::NEVER)
+    }
+}
+
 /// Set per operation by a person, recorded on the action: what to do about an unknown where nothing can be found out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Preference {

@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::evidence::{
-    Answer, AnswerClass, Callback, CancelAnswer, CancelMark, Evidence, Fact, Lookup, LookupAnswer,
-    Loss, Mark, PermissionKind, PollAnswer, RequestRef, ReviewWhy, Ruling, Verdict,
+    Answer, AnswerClass, Callback, CancelAnswer, CancelMark, Evidence, Fact, Lookup, Loss, Mark,
+    PermissionKind, PollAnswer, RequestRef, ReviewWhy, Ruling, Verdict,
 };
 use crate::id::{AttemptNo, Epoch, EvidenceId, WorkerNonce};
 use crate::time::Timestamp;
@@ -75,7 +75,7 @@ pub(crate) struct Ends {
     pub(crate) deadline_passed: bool,
     pub(crate) approval_over: bool,
     pub(crate) gave_up: Option<u32>,
-    pub(crate) search_ended: Option<(EvidenceId, String, Timestamp)>,
+    pub(crate) search_ended: BTreeMap<EvidenceId, (String, Timestamp)>,
     pub(crate) not_admitted: Option<(EvidenceId, String)>,
 }
 
@@ -104,7 +104,10 @@ impl Known {
         self.last_at = self.last_at.max(Some(record.at));
         let (id, at) = (record.id, record.at);
         match &record.fact {
-            Fact::Marked(mark) => self.attempt(mark.attempt, at).mark = Some(mark.clone()),
+            Fact::Marked(mark) => {
+                let known = &mut self.attempt(mark.attempt, at).mark;
+                *known = known.take().max(Some(mark.clone()));
+            }
             Fact::NotSent { attempt, .. } => self.attempt(*attempt, at).not_sent = true,
             Fact::Lost(loss) => {
                 self.attempt(loss.attempt, at)
@@ -131,7 +134,10 @@ impl Known {
                 request: RequestRef::Cancel(no),
                 ..
             } => self.cancel(*no, at).lease_over = true,
-            Fact::CancelMarked(mark) => self.cancel(mark.no, at).mark = Some(mark.clone()),
+            Fact::CancelMarked(mark) => {
+                let known = &mut self.cancel(mark.no, at).mark;
+                *known = known.take().max(Some(mark.clone()));
+            }
             Fact::CancelAnswered { no, answer } => {
                 self.cancel(*no, at)
                     .answers
@@ -186,14 +192,7 @@ impl Known {
             }
             Fact::GaveUp { attempts } => self.ends.gave_up = self.ends.gave_up.max(Some(*attempts)),
             Fact::SearchEnded { why, at } => {
-                let earlier = self
-                    .ends
-                    .search_ended
-                    .as_ref()
-                    .is_some_and(|(kept, ..)| *kept < id);
-                if !earlier {
-                    self.ends.search_ended = Some((id, why.clone(), *at));
-                }
+                self.ends.search_ended.insert(id, (why.clone(), *at));
             }
             Fact::ReviewOpened { why } => {
                 self.reviews.insert(id, (at, *why));
@@ -282,7 +281,11 @@ impl Known {
     /// The name for the next record, unused so far.
     #[must_use]
     pub fn next_id(&self) -> EvidenceId {
-        EvidenceId(self.records.last().map_or(1, |last| last.0 + 1))
+        EvidenceId(
+            self.records
+                .last()
+                .map_or(1, |last| last.0.saturating_add(1)),
+        )
     }
 
     /// The marks of this process that have no end recorded: requests that it is carrying out, or lost track of.
@@ -379,8 +382,7 @@ impl Known {
         self.cancels
             .values()
             .filter_map(|cancel| cancel.mark.as_ref())
-            .filter(|mark| self.withdrawal(mark.epoch) == Withdrawal::Unanswered)
-            .next_back()
+            .rfind(|mark| self.withdrawal(mark.epoch) == Withdrawal::Unanswered)
     }
 
     /// When the writing end of a marked request was closed for good, if its process said so or is gone.
@@ -401,14 +403,14 @@ impl Known {
         }
     }
 
-    /// The answers to an attempt as they are read today: corrections included, weakest first where several were made.
+    /// The answers to an attempt as they are read today: a correction only ever weakens what was read before (R17).
     pub(crate) fn read_answers<'a>(
         &'a self,
         attempt: &'a Attempt,
     ) -> impl Iterator<Item = (&'a Answer, &'a AnswerClass)> {
         attempt.answers.iter().map(|(id, (_, answer))| {
-            let corrected = self.reread.get(id).and_then(|by| by.values().next_back());
-            (answer, corrected.unwrap_or(&answer.class))
+            let corrections = self.reread.get(id).into_iter().flat_map(BTreeMap::values);
+            (answer, corrections.fold(&answer.class, AnswerClass::weaker))
         })
     }
 
@@ -428,12 +430,22 @@ impl Known {
             .map(|(id, (at, why))| (*id, *at, *why))
     }
 
-    /// The names of the verdicts and reviews that a new verdict replaces.
+    /// Ends of the search that no verdict has replaced.
+    pub(crate) fn standing_ends(&self) -> impl Iterator<Item = (EvidenceId, &str, Timestamp)> {
+        self.ends
+            .search_ended
+            .iter()
+            .filter(|(id, _)| !self.superseded.contains(id))
+            .map(|(id, (why, at))| (*id, why.as_str(), *at))
+    }
+
+    /// The names of the verdicts, reviews and ends of the search that a new verdict replaces.
     #[must_use]
     pub fn answered_by_a_verdict(&self) -> Vec<EvidenceId> {
         self.open_reviews()
             .map(|(id, ..)| id)
             .chain(self.standing_verdicts().map(|(id, _)| id))
+            .chain(self.standing_ends().map(|(id, ..)| id))
             .collect()
     }
 
@@ -455,14 +467,13 @@ impl Known {
         })
     }
 
-    /// Lookups that brought nothing conclusive since a person last asked for another look.
+    /// Lookups since a person last asked for another look. A hit counts too: where it settled, nobody asks again.
     pub(crate) fn fruitless_lookups(&self) -> u32 {
         let since = self.checks.values().max();
         let count = self
             .lookups
             .values()
             .filter(|(_, lookup)| since.is_none_or(|check| lookup.asked_at >= *check))
-            .filter(|(_, lookup)| !matches!(lookup.answer, LookupAnswer::Found(_)))
             .count();
         u32::try_from(count).unwrap_or(u32::MAX)
     }

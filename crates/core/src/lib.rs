@@ -8,6 +8,7 @@
 //! Read [`evidence`] for what can be known, [`status`] for what follows from it, [`policy`] for the one table of what to do
 //! about an unknown outcome, and [`next`] for how it is applied.
 
+mod asking;
 pub mod bound;
 pub mod evidence;
 pub mod id;

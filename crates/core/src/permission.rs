@@ -64,13 +64,17 @@ pub fn permit(intent: &Intent, known: &Known, conditions: &Conditions) -> Result
     match next.step {
         Step::Send(plan) => Ok(leave_to_send(intent, known, now, plan)),
         Step::CancelByKey { epoch } => {
-            let number = known.cancels.keys().next_back().map_or(1, |last| last + 1);
+            let number = known
+                .cancels
+                .keys()
+                .next_back()
+                .map_or(1, |last| last.saturating_add(1));
             Ok(Leave {
                 request: RequestRef::Cancel(number),
                 epoch,
                 kind: None,
                 at: now,
-                valid_until: now + intent.limits.send_wait,
+                valid_until: (now + intent.limits.send_wait).min(intent.sends_end_at()),
                 lease_until: now + intent.limits.lease(),
                 bound: intent.limits.bound,
                 answer_wait: intent.limits.answer_wait,

@@ -86,10 +86,12 @@ impl<'a> Reader<'a> {
             self.known.closed_at(attempt),
             self.promises.processing_max,
         );
-        match (read, bound) {
+        let over = match (read, bound) {
             (Some(read), Some(bound)) => Some(read.min(bound)),
             (read, bound) => read.or(bound),
-        }
+        };
+        // Instants of a worker's own clock never date the end of a request before its mark.
+        over.map(|over| over.max(mark.at))
     }
 
     /// From when on nothing that the restored copy does not know of can take effect any more.
@@ -105,27 +107,47 @@ impl<'a> Reader<'a> {
 
     /// Whether a restore left open that more was sent than is recorded.
     pub(crate) fn unrecorded_open(&self) -> bool {
-        if self.known.restored.is_none() {
+        let Some(over) = self.unrecorded_over_for_a_person() else {
             return false;
-        }
-        let by_lookup = self
-            .unrecorded_lands_by()
-            .is_some_and(|lands| self.absent_by_reference(lands));
-        let by_person = self.known.standing_verdicts().any(|(_, verdict)| {
-            verdict.ruling == Ruling::DidNotHappen && self.unrecorded_over_for_a_person()
-        });
-        !by_lookup && !by_person
+        };
+        let by_person = self.known.clock.is_some_and(|clock| clock > over)
+            && self
+                .known
+                .standing_verdicts()
+                .any(|(_, verdict)| verdict.ruling == Ruling::DidNotHappen);
+        !self.unrecorded_absent() && !by_person
     }
 
-    fn unrecorded_over_for_a_person(&self) -> bool {
+    /// A lookup by the epoch-free reference showed that nothing unrecorded exists.
+    pub(crate) fn unrecorded_absent(&self) -> bool {
+        self.unrecorded_lands_by()
+            .is_some_and(|lands| self.absent_by_reference(lands))
+    }
+
+    /// From when on a person's word counts for what a restored copy does not know of; `None` without a restore.
+    pub(crate) fn unrecorded_over_for_a_person(&self) -> Option<Timestamp> {
         let limits = &self.intent.limits;
-        let last_write = self.known.restored.map(|r| {
-            r.at + limits.send_wait
+        let restored = self.known.restored?;
+        Some(self.unrecorded_lands_by().unwrap_or(
+            restored.at
+                + limits.send_wait
                 + limits.bound.write_limit
                 + limits.bound.pause_margin
                 + limits.bound.linger
-        });
-        last_write.is_none_or(|last| self.known.clock.is_some_and(|clock| clock > last))
+                + limits.bound.skew,
+        ))
+    }
+
+    /// From when on a person's word counts for this attempt: once it can no longer land, or, where nothing bounds the
+    /// destination's work, once no byte of it can still be on its way (R15).
+    pub(crate) fn over_for_a_person(&self, mark: &Mark, attempt: &Attempt) -> Timestamp {
+        self.lands_by(mark, attempt).unwrap_or(
+            mark.valid_until
+                + mark.bound.write_limit
+                + mark.bound.pause_margin
+                + mark.bound.linger
+                + mark.bound.skew,
+        )
     }
 
     /// The earliest instant at which a request of this epoch may have arrived.
@@ -297,13 +319,7 @@ impl<'a> Reader<'a> {
 
     /// A person said that it did not happen, and by now the attempt can no longer land (R15).
     fn ruled_out(&self, mark: &Mark, attempt: &Attempt) -> bool {
-        let over = self.lands_by(mark, attempt).unwrap_or_else(|| {
-            mark.valid_until
-                + mark.bound.write_limit
-                + mark.bound.pause_margin
-                + mark.bound.linger
-                + mark.bound.skew
-        });
+        let over = self.over_for_a_person(mark, attempt);
         let clock_passed = self.known.clock.is_some_and(|clock| clock > over);
         clock_passed
             && self

@@ -1,15 +1,18 @@
 //! The state: what the evidence so far supports. Derived, never asserted, and the same for any order of the same records.
 
+mod positive;
+
 use crate::evidence::{
-    AnswerClass, Callback, CancelAnswer, LookupAnswer, Mark, Order, PermissionKind, PollAnswer,
-    Receipt, Ruling,
+    AnswerClass, Callback, LookupAnswer, Mark, Order, PermissionKind, Receipt, Ruling,
 };
 use crate::id::AttemptNo;
 use crate::intent::Intent;
-use crate::known::{Attempt, Known, Withdrawal};
+use crate::known::{Attempt, Known};
 use crate::promise::Promises;
 use crate::proof::{Proof, Reader};
-use crate::time::{Span, Timestamp};
+use crate::time::Timestamp;
+
+use self::positive::{Positive, duplicates};
 
 /// What the evidence supports about one action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -205,34 +208,6 @@ impl Known {
     }
 }
 
-/// Positive evidence: what was seen, and which attempts can have made it.
-struct Positive<'a> {
-    receipt: Option<&'a Receipt>,
-    by_person: bool,
-    made_by: MadeBy,
-}
-
-enum MadeBy {
-    Attempt(AttemptNo),
-    AnyMarkedBy(Option<Timestamp>),
-}
-
-/// What a positive record is worth beside the cancels by key.
-enum Weight {
-    Counts,
-    HeldBack,
-    Withdrawn,
-}
-
-impl Positive<'_> {
-    fn may_be_made_by(&self, mark: &Mark) -> bool {
-        match self.made_by {
-            MadeBy::Attempt(no) => mark.attempt == no,
-            MadeBy::AnyMarkedBy(seen) => seen.is_none_or(|seen| mark.at <= seen),
-        }
-    }
-}
-
 /// What follows as long as no positive evidence counts.
 struct Negative {
     state: State,
@@ -259,7 +234,6 @@ impl<'a> Reader<'a> {
             (false, true) => State::OutcomeUnknown,
             (false, false) => negative.state,
         };
-        let weakened = self.known.reread.keys().any(|id| self.was_positive(*id));
         let receipt = destination
             .iter()
             .find_map(|p| p.receipt)
@@ -268,7 +242,7 @@ impl<'a> Reader<'a> {
             state,
             receipt: receipt.filter(|_| succeeded).cloned(),
             duplicates: duplicates(&destination),
-            revised: weakened || (succeeded && negative.state.is_final()),
+            revised: self.weakened() || (succeeded && negative.state.is_final()),
             reversed: self
                 .known
                 .callbacks
@@ -285,150 +259,19 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Positive evidence that counts, and whether some is held back by a cancel that is not answered yet (R5).
-    fn positives(&self) -> (Vec<Positive<'a>>, bool) {
-        let mut counted = Vec::new();
-        let mut blocked = false;
-        for positive in self.positive_records() {
-            match self.weigh(&positive) {
-                Weight::Counts => counted.push(positive),
-                Weight::HeldBack => blocked = true,
-                Weight::Withdrawn => {}
-            }
-        }
-        (counted, blocked)
-    }
-
-    /// What a positive record is worth, by the epochs that can have made it: a confirmed cancel outranks every receipt of
-    /// its epoch, and an unanswered one holds them back. A record that cannot be told apart from a withdrawn one is not
-    /// counted; that only costs another question.
-    fn weigh(&self, positive: &Positive) -> Weight {
-        if positive.by_person {
-            return Weight::Counts;
-        }
-        let (mut any, mut held, mut withdrawn, mut standing) = (false, false, None, false);
-        for (mark, _) in self
-            .known
-            .marks()
-            .filter(|(m, _)| positive.may_be_made_by(m))
-        {
-            any = true;
-            match self.known.withdrawal(mark.epoch) {
-                Withdrawal::Confirmed(at) => withdrawn = withdrawn.max(Some(at)),
-                Withdrawal::Unanswered => held = true,
-                Withdrawal::NotAsked | Withdrawal::TooLate => standing = true,
-            }
-        }
-        if !any {
-            return Weight::Counts;
-        }
-        if held {
-            return Weight::HeldBack;
-        }
-        match withdrawn {
-            None => Weight::Counts,
-            Some(_) if !standing => Weight::Withdrawn,
-            Some(at) if self.is_later_than_withdrawal(positive, at) => Weight::Counts,
-            Some(_) => Weight::Withdrawn,
-        }
-    }
-
-    /// A lookup asked after the withdrawal, and its lag, shows what exists since; any other record only if every confirmation
-    /// named what was withdrawn and this is none of it.
-    fn is_later_than_withdrawal(&self, positive: &Positive, confirmed: Timestamp) -> bool {
-        if let MadeBy::AnyMarkedBy(Some(asked)) = positive.made_by {
-            let lag = self.promises.lookup.map_or(Span::ZERO, |l| l.lag);
-            return asked >= confirmed + lag;
-        }
-        let Some(receipt) = positive.receipt else {
-            return false;
+    /// Whether an answer said "the effect exists" until a corrected contract read it as less (R17).
+    fn weakened(&self) -> bool {
+        let positive = |class: &AnswerClass| {
+            matches!(
+                class,
+                AnswerClass::Done | AnswerClass::AlreadyExists { ours: true }
+            )
         };
-        self.known
-            .cancels
-            .values()
-            .flat_map(|cancel| cancel.answers.values())
-            .all(|(_, answer)| match answer {
-                CancelAnswer::Confirmed { object } => object
-                    .as_ref()
-                    .is_some_and(|o| receipt.reference != *o && !receipt.aliases.contains(o)),
-                CancelAnswer::TooLate { .. }
-                | CancelAnswer::NotSent { .. }
-                | CancelAnswer::Unknown { .. } => true,
-            })
-    }
-
-    /// Every record that says "the effect exists".
-    fn positive_records(&self) -> Vec<Positive<'a>> {
-        let mut found = Vec::new();
-        let destination = |receipt: Option<&'a Receipt>, made_by| Positive {
-            receipt,
-            by_person: false,
-            made_by,
-        };
-        for (no, attempt) in &self.known.attempts {
-            for (answer, class) in self.known.read_answers(attempt) {
-                if matches!(
-                    class,
-                    AnswerClass::Done | AnswerClass::AlreadyExists { ours: true }
-                ) {
-                    found.push(destination(answer.receipt.as_ref(), MadeBy::Attempt(*no)));
-                }
-            }
-            for (_, poll) in attempt.polls.values() {
-                if let PollAnswer::Completed(receipt) = poll {
-                    found.push(destination(receipt.as_ref(), MadeBy::Attempt(*no)));
-                }
-            }
-        }
-        for (_, lookup) in self.known.lookups.values() {
-            if let LookupAnswer::Found(receipts) = &lookup.answer {
-                let made_by = || MadeBy::AnyMarkedBy(Some(lookup.asked_at));
-                found.extend(
-                    receipts
-                        .iter()
-                        .map(|receipt| destination(Some(receipt), made_by())),
-                );
-            }
-        }
-        for callback in self.known.callbacks.values() {
-            if let Callback::Positive(receipt) = callback {
-                found.push(destination(Some(receipt), MadeBy::AnyMarkedBy(None)));
-            }
-        }
-        for cancel in self.known.cancels.values() {
-            for (_, answer) in cancel.answers.values() {
-                if let CancelAnswer::TooLate {
-                    receipt: Some(receipt),
-                } = answer
-                {
-                    found.push(destination(Some(receipt), MadeBy::AnyMarkedBy(None)));
-                }
-            }
-        }
-        for (_, verdict) in self.known.standing_verdicts() {
-            if let Ruling::Happened { receipt } = &verdict.ruling {
-                found.push(Positive {
-                    receipt: receipt.as_ref(),
-                    by_person: true,
-                    made_by: MadeBy::AnyMarkedBy(Some(verdict.at)),
-                });
-            }
-        }
-        found
-    }
-
-    /// Whether this record said "the effect exists" before a correction.
-    fn was_positive(&self, id: crate::id::EvidenceId) -> bool {
         self.known
             .attempts
             .values()
-            .filter_map(|attempt| attempt.answers.get(&id))
-            .any(|(_, answer)| {
-                matches!(
-                    answer.class,
-                    AnswerClass::Done | AnswerClass::AlreadyExists { ours: true }
-                )
-            })
+            .flat_map(|attempt| self.known.read_answers(attempt))
+            .any(|(answer, class)| positive(&answer.class) && !positive(class))
     }
 
     /// Attempts that may have had an effect, as far as proof goes.
@@ -478,10 +321,11 @@ impl<'a> Reader<'a> {
     fn nothing_happened(&self) -> Negative {
         let ends = &self.known.ends;
         let marked = self.known.attempts_marked() > 0;
-        let safe = self.known.marks().all(|(mark, attempt)| {
+        let recorded = self.known.marks().all(|(mark, attempt)| {
             self.proof(mark, attempt)
                 .is_some_and(Proof::allows_calling_again)
         });
+        let safe = recorded && (self.known.restored.is_none() || self.unrecorded_absent());
         let end = |state, because: Option<&str>| Negative {
             state,
             because: because.map(str::to_owned),
@@ -615,29 +459,12 @@ impl<'a> Reader<'a> {
                 at: verdict.at,
             });
         person.or_else(|| {
-            let (id, why, at) = self.known.ends.search_ended.as_ref()?;
-            let standing = !self.known.superseded.contains(id);
-            standing.then(|| Closed {
+            let (_, why, at) = self.known.standing_ends().next()?;
+            Some(Closed {
                 by: "prefer_missing".to_owned(),
-                why: why.clone(),
-                at: *at,
+                why: why.to_owned(),
+                at,
             })
         })
     }
-}
-
-/// All effects that were seen, if they are more than one.
-fn duplicates(positives: &[&Positive]) -> Vec<Receipt> {
-    let mut distinct: Vec<&Receipt> = Vec::new();
-    for receipt in positives.iter().filter_map(|p| p.receipt) {
-        if !distinct.iter().any(|known| known.same_effect(receipt)) {
-            distinct.push(receipt);
-        }
-    }
-    if distinct.len() < 2 {
-        return Vec::new();
-    }
-    let mut sorted: Vec<Receipt> = distinct.into_iter().cloned().collect();
-    sorted.sort();
-    sorted
 }

@@ -1,6 +1,6 @@
 //! The order in which the machine looks at what is known: final, closed, then by state. It only builds plans, never permissions.
 
-use crate::evidence::{AnswerClass, Order, PermissionKind, ReviewWhy, Ruling};
+use crate::evidence::{AnswerClass, Mark, Order, PermissionKind, ReviewWhy, Ruling};
 use crate::id::Epoch;
 use crate::intent::Intent;
 use crate::known::Known;
@@ -11,6 +11,9 @@ use crate::status::{State, Status};
 use crate::time::{Span, Timestamp};
 
 use super::{Conditions, Next, SendPlan, Step, Why};
+
+/// How long a promised callback is waited for; then the destination is asked, or a person.
+const CALLBACK_WAIT: Span = Span::from_secs(86_400);
 
 /// One decision in the making: the evidence read under the stricter promises, and the conditions of this instant.
 pub(super) struct Decider<'a> {
@@ -74,6 +77,17 @@ impl<'a> Decider<'a> {
             return self.wait(self.conditions.now + Span::from_secs(60), Why::RestoreHeld);
         }
         let (kind, by_cancel) = self.right_to_send();
+        let by_person = matches!(kind, PermissionKind::Ordered(Order::Verdict(_)));
+        if self.past_deadline() || !(self.attempts_left() || by_person) {
+            // The record of it is due, and ends the action.
+            return self.wait(self.conditions.now, Why::NothingHappenedYet);
+        }
+        if kind == PermissionKind::ProvenAbsent && self.conditions.account_in_doubt {
+            return self.wait(
+                self.conditions.now + Span::from_secs(60),
+                Why::AbsenceCountsLater,
+            );
+        }
         if by_cancel && self.reader.promises.consequence == Consequence::Irreversible {
             return self.review(ReviewWhy::PolicyWantsPerson);
         }
@@ -144,10 +158,10 @@ impl<'a> Decider<'a> {
             };
         }
         if completion.is_some_and(|c| c.callback) {
-            return self.wait(
-                self.conditions.now + Span::from_secs(3_600),
-                Why::CallbackExpected,
-            );
+            let until = self.last_word() + CALLBACK_WAIT;
+            if until > self.conditions.now {
+                return self.wait(until, Why::CallbackExpected);
+            }
         }
         if self.can_look_up() && self.lookups_left() {
             return self.look_up();
@@ -193,7 +207,7 @@ impl<'a> Decider<'a> {
     pub(super) fn carry_out(&self, policy: Policy, column: Column) -> Next {
         match policy {
             Policy::Resend if column == Column::KeyWithinWindow => self.resend_by_key(),
-            Policy::Resend | Policy::ResendBounded => self.resend_harmless(column),
+            Policy::Resend | Policy::ResendBounded => self.resend_harmless(),
             Policy::LookUpThenResend | Policy::LookUpThenReview => self.look_up_or_review(),
             Policy::CancelThenResend | Policy::CancelThenReview => {
                 let at = self.cancel_from().unwrap_or_else(|| self.after_backoff());
@@ -270,20 +284,25 @@ impl<'a> Decider<'a> {
         known
             .standing_verdicts()
             .find(|(_, verdict)| verdict.ruling == Ruling::DidNotHappen)?;
-        let marks = self.reader.uncleared().into_iter().map(|(mark, attempt)| {
-            self.reader.lands_by(mark, attempt).unwrap_or(
-                mark.valid_until
-                    + mark.bound.write_limit
-                    + mark.bound.pause_margin
-                    + mark.bound.linger
-                    + mark.bound.skew,
-            )
-        });
-        let unrecorded = known
-            .restored
-            .map(|r| r.at + self.reader.intent.limits.lease() + Span::from_secs(60));
+        let covered = |mark: &Mark| {
+            known
+                .standing_verdicts()
+                .any(|(_, v)| v.ruling == Ruling::DidNotHappen && v.at >= mark.at)
+        };
+        let marks = self
+            .reader
+            .uncleared()
+            .into_iter()
+            .filter(|(mark, _)| covered(mark))
+            .map(|(mark, attempt)| self.reader.over_for_a_person(mark, attempt));
+        let unrecorded = self
+            .reader
+            .unrecorded_over_for_a_person()
+            .filter(|_| self.reader.unrecorded_open());
+        // What the clock has already passed is not waited for again.
         marks
             .chain(unrecorded)
+            .filter(|over| known.clock.is_none_or(|clock| clock <= *over))
             .max()
             .map(|over| over + Span::from_millis(1))
     }
@@ -315,12 +334,7 @@ impl<'a> Decider<'a> {
     // ---- building the answer
 
     pub(super) fn send(&self, kind: PermissionKind, at: Timestamp, why: Why) -> Next {
-        let intent = self.reader.intent;
-        let not_after = [intent.deadline, intent.approved_until]
-            .into_iter()
-            .flatten()
-            .min()
-            .unwrap_or(Timestamp::NEVER);
+        let not_after = self.reader.intent.sends_end_at();
         Next {
             step: Step::Send(SendPlan {
                 kind,

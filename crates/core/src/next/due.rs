@@ -25,8 +25,8 @@ impl Decider<'_> {
             return Some(Fact::ApprovalOver { at: now });
         }
         let attempts = self.reader.known.attempts_marked();
-        let exhausted =
-            matches!(self.status.state, State::RetryableFailure) && !self.attempts_left();
+        let exhausted = matches!(self.status.state, State::Pending | State::RetryableFailure)
+            && !self.attempts_left();
         if exhausted && self.reader.known.unused_order().is_none() {
             return Some(Fact::GaveUp { attempts });
         }

@@ -3,7 +3,6 @@
 
 use crate::evidence::{AnswerClass, LookupAnswer, Order, PermissionKind, ReviewWhy};
 use crate::intent::Preference;
-use crate::policy::Column;
 use crate::promise::Authority;
 use crate::time::{Span, Timestamp};
 
@@ -87,10 +86,16 @@ impl Decider<'_> {
     pub(super) fn resend_by_key(&self) -> Next {
         match self.key_window() {
             Some((start, not_after)) => {
+                let intent = self.reader.intent;
+                let ends = if intent.finish {
+                    Timestamp::NEVER
+                } else {
+                    intent.sends_end_at()
+                };
                 let plan = SendPlan {
                     kind: PermissionKind::SameKey,
                     epoch: self.reader.known.epoch(),
-                    not_after,
+                    not_after: not_after.min(ends),
                 };
                 Next {
                     step: Step::Send(plan),
@@ -102,7 +107,7 @@ impl Decider<'_> {
         }
     }
 
-    pub(super) fn resend_harmless(&self, column: Column) -> Next {
+    pub(super) fn resend_harmless(&self) -> Next {
         let harmless = self.reader.promises.condition_checked || !self.conditions.subject_overtaken;
         if harmless && !self.barred() && self.attempts_left() {
             return self.send(
@@ -111,11 +116,10 @@ impl Decider<'_> {
                 Why::RepeatIsHarmless,
             );
         }
-        match column {
-            Column::AuthoritativeLookup | Column::PartialLookup => self.look_up_or_review(),
-            Column::KeyWithinWindow | Column::CancelByKey | Column::Neither => {
-                self.review(self.nothing_left())
-            }
+        if self.can_look_up() && self.lookups_left() {
+            self.look_up_or_review()
+        } else {
+            self.review(self.nothing_left())
         }
     }
 
@@ -168,7 +172,7 @@ impl Decider<'_> {
         })
     }
 
-    /// Early questions may find the effect; once half of them are spent, the next waits until absence counts.
+    /// Early questions may find the effect; once half of them are spent, or all but one, the next waits until absence counts.
     pub(super) fn look_up(&self) -> Next {
         let (intent, known) = (self.reader.intent, self.reader.known);
         if known.check_due() {
@@ -185,7 +189,9 @@ impl Decider<'_> {
             .map(|over| over + lag + Span::from_millis(1));
         match counts_from {
             Some(from)
-                if asked >= 2 && asked >= intent.limits.lookups_max / 2 && from > by_backoff =>
+                if from > by_backoff
+                    && (asked >= 2 && asked >= intent.limits.lookups_max / 2
+                        || asked + 1 >= intent.limits.lookups_max) =>
             {
                 Next {
                     step: Step::LookUp,

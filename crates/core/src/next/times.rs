@@ -20,11 +20,7 @@ impl Decider<'_> {
 
     pub(super) fn past_deadline(&self) -> bool {
         let (intent, ends) = (self.reader.intent, &self.reader.known.ends);
-        let passed = |at: Option<Timestamp>| at.is_some_and(|at| self.conditions.now >= at);
-        ends.deadline_passed
-            || ends.approval_over
-            || passed(intent.deadline)
-            || passed(intent.approved_until)
+        ends.deadline_passed || ends.approval_over || self.conditions.now >= intent.sends_end_at()
     }
 
     pub(super) fn held_by_restore(&self) -> bool {

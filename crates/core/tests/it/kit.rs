@@ -3,7 +3,7 @@
 
 use factum_core::evidence::{
     Answer, AnswerClass, CancelAnswer, Capture, Evidence, Fact, Lookup, LookupAnswer, Loss, Mark,
-    Phase, Receipt, RequestRef, Ruling, Verdict,
+    Phase, Receipt, Ruling, Verdict,
 };
 use factum_core::promise::{
     Authority, CancelPromise, Consequence, KeyPromise, LookupBy, LookupPromise, ProcessingMax,
@@ -15,9 +15,9 @@ use factum_core::{
     Preference, Span, State, Status, Step, Timestamp, WorkerNonce, decide, due_fact, permit,
 };
 
-/// The instant `secs` after the submission.
+/// The instant `secs` after the submission; before it, if negative.
 pub(crate) fn at(secs: i64) -> Timestamp {
-    Timestamp::from_micros(1_000_000_000_000) + Span::from_secs(secs)
+    Timestamp::from_micros(1_000_000_000_000 + secs * 1_000_000)
 }
 
 pub(crate) fn secs(secs: i64) -> Span {
@@ -320,14 +320,6 @@ impl Story {
         self.record(Fact::CancelRequested {
             by: "ana".to_owned(),
             why: "no longer wanted".to_owned(),
-        })
-    }
-
-    pub(crate) fn lease_over(&mut self, attempt: u32) -> EvidenceId {
-        let at = self.now;
-        self.record(Fact::LeaseOver {
-            request: RequestRef::Attempt(AttemptNo(attempt)),
-            at,
         })
     }
 }

@@ -1,6 +1,11 @@
 //! At least one scripted story per rule of the fine print, named after the rule: the behaviour, and the mistake not made.
 
+mod answers;
+mod bounds;
 mod cancel;
+mod cases;
+mod ends;
+mod keys;
+mod lookups;
 mod people;
-mod time;
-mod words;
+mod restore;

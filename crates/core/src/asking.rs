@@ -1,0 +1,42 @@
+//! What a question to the destination needs from the evidence.
+
+use crate::id::{AttemptNo, Epoch};
+use crate::intent::Intent;
+use crate::known::Known;
+use crate::proof::Reader;
+
+impl Known {
+    /// The version of the provider key that attempts stand under now.
+    #[must_use]
+    pub fn current_epoch(&self) -> Epoch {
+        self.epoch()
+    }
+
+    /// The destination's name for the work that this attempt queued, if it gave one.
+    #[must_use]
+    pub fn queued_object(&self, intent: &Intent, attempt: AttemptNo) -> Option<String> {
+        let reader = Reader {
+            intent,
+            known: self,
+            promises: &intent.promises,
+        };
+        reader
+            .accepted()
+            .filter(|(accepted, _)| *accepted == attempt)
+            .and_then(|(_, object)| object.map(str::to_owned))
+    }
+}
+
+impl Known {
+    /// When the last restore that this action was caught by was noticed.
+    #[must_use]
+    pub fn restored_at(&self) -> Option<crate::time::Timestamp> {
+        self.restored.map(|restored| restored.at)
+    }
+
+    /// The caller withdrew it, or the authority for it ended.
+    #[must_use]
+    pub fn is_withdrawn(&self) -> bool {
+        self.ends.cancel_requested.is_some() || self.ends.authority_lost.is_some()
+    }
+}

@@ -1,0 +1,338 @@
+//! HTTP/1.1 on hyper's connection API. One request, at most one connection that carries it, and what can be proven of it.
+//!
+//! The order of a send: secrets, name, socket, TLS, a ready connection; then the permission's check, a look at the socket, and
+//! the request is handed over. A gate in the meter above TLS checks the permission once more at the first byte, and the write
+//! limit at every later one. Whatever ends the exchange, the connection is dropped first and the meters are read afterwards.
+//!
+//! No redirects, no retries, no cookies, no decompression, no proxy, no `Expect`, no early data. A connection is fresh and
+//! closed after its answer unless reuse is allowed; a reused one that turns out dead before any byte is replaced once.
+
+mod connect;
+mod exchange;
+mod line;
+mod meter;
+mod pool;
+mod request;
+mod tls;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use factum_contract::http::HttpRequest;
+use factum_core::evidence::Phase;
+use factum_core::{Permission, Span};
+use tokio::time::{Instant, timeout_at};
+
+pub use connect::Resolve;
+pub(crate) use request::is_framing;
+pub use tls::Trust;
+
+use crate::clock::{Clock, duration};
+use crate::ended::{Asked, Boxed, Ended, Transport};
+use crate::error::SecretError;
+use crate::target::{CredentialGuard, Target};
+use connect::SystemResolver;
+use exchange::{Bounds, exchange, root_cause};
+use line::{Line, Opened};
+use meter::Gate;
+use pool::Pool;
+use request::Prepared;
+use tls::{Stream, Tls};
+
+/// Carries requests over HTTP/1.1.
+pub struct HttpTransport {
+    clock: Arc<dyn Clock>,
+    resolver: Arc<dyn Resolve>,
+    tls: Tls,
+    pool: Pool,
+}
+
+/// Why nothing of a request left.
+#[derive(Debug)]
+struct Unsent {
+    phase: Phase,
+    detail: String,
+}
+
+impl Unsent {
+    fn new(phase: Phase, detail: impl Into<String>) -> Self {
+        Self {
+            phase,
+            detail: detail.into(),
+        }
+    }
+}
+
+impl From<Unsent> for Ended {
+    fn from(unsent: Unsent) -> Self {
+        Self::NotSent {
+            phase: unsent.phase,
+            detail: unsent.detail,
+        }
+    }
+}
+
+/// One send, as far as it does not depend on the connection.
+struct Errand<'a> {
+    permission: Arc<Permission>,
+    target: &'a Target,
+    prepared: Prepared,
+    keep_open: bool,
+    /// The end of the permission, by the runtime's timer.
+    until: Instant,
+}
+
+impl HttpTransport {
+    /// A transport that trusts the operating system's certificates and resolver.
+    #[must_use]
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self {
+            clock,
+            resolver: Arc::new(SystemResolver),
+            tls: Tls::new(Trust::Platform),
+            pool: Pool::default(),
+        }
+    }
+
+    /// With other certificates to trust.
+    #[must_use]
+    pub fn with_trust(mut self, trust: Trust) -> Self {
+        self.tls = Tls::new(trust);
+        self
+    }
+
+    /// With another resolver.
+    #[must_use]
+    pub fn with_resolver(mut self, resolver: Arc<dyn Resolve>) -> Self {
+        self.resolver = resolver;
+        self
+    }
+
+    async fn try_send(
+        &self,
+        permission: Permission,
+        target: &Target,
+        request: HttpRequest,
+        reuse: bool,
+    ) -> Result<Ended, Unsent> {
+        let now = self.clock.now();
+        check(&permission, now)?;
+        let until = Instant::now() + duration(permission.valid_until().since(now));
+        let prepared = prepare(target, request, until, target.guard.as_ref()).await?;
+        let errand = Errand {
+            permission: Arc::new(permission),
+            target,
+            prepared,
+            keep_open: reuse,
+            until,
+        };
+        let linger = duration(errand.permission.linger());
+        if reuse
+            && let Some(line) = self.pool.take(target)
+            && line.set_linger(linger)
+        {
+            match self.carry(line, &errand).await {
+                // Not one byte left, counted after its end: a fresh connection may carry the same attempt.
+                Ended::NotSent {
+                    phase: Phase::Write,
+                    ..
+                } => {}
+                ended => return Ok(ended),
+            }
+        }
+        let line = self.open(target, until, linger).await?;
+        Ok(self.carry(line, &errand).await)
+    }
+
+    /// A fresh connection, by `until` at the latest.
+    async fn open(
+        &self,
+        target: &Target,
+        until: Instant,
+        linger: Duration,
+    ) -> Result<Line, Unsent> {
+        let addresses = connect::addresses(&*self.resolver, target, until).await?;
+        let tcp = connect::connect(&addresses, target, until, linger).await?;
+        let (tcp, below, io) = line::wrap(tcp);
+        let stream = if target.https {
+            Stream::Tls(Box::new(self.tls.handshake(target, io, until).await?))
+        } else {
+            Stream::Plain(io)
+        };
+        let opened = Opened { stream, below, tcp };
+        Line::open(opened, target.limits.head_max_bytes)
+            .await
+            .map_err(|e| Unsent::new(Phase::Write, root_cause(&e)))
+    }
+
+    async fn carry(&self, mut line: Line, errand: &Errand<'_>) -> Ended {
+        let permission = &errand.permission;
+        if !line.ready(errand.until).await {
+            return closed_early();
+        }
+        if let Err(expired) = check(permission, self.clock.now()) {
+            return expired.into();
+        }
+        if !line.quiet() {
+            return closed_early();
+        }
+        let refused = line::flag();
+        let taken = line::flag();
+        let gate = Gate::new(
+            Arc::clone(permission),
+            Arc::clone(&self.clock),
+            Arc::clone(&refused),
+        );
+        line.begin(Some(gate), Arc::clone(&taken));
+        let bounds = Bounds::Each {
+            write: duration(permission.write_limit()),
+            answer: duration(permission.answer_wait()),
+        };
+        let message = errand.prepared.message(errand.keep_open, taken);
+        let body_max = errand.target.limits.body_max_bytes;
+        let broken = match exchange(&mut line, message, bounds, body_max).await {
+            Ok(answer) if line.wrote() > 0 => {
+                let (read_at, wrote) = (self.clock.now(), line.wrote());
+                let complete = line.whole() && !answer.truncated;
+                self.put_away(line, errand.target, complete, errand.keep_open)
+                    .await;
+                return Ended::Answered {
+                    answer,
+                    read_at,
+                    wrote,
+                };
+            }
+            Ok(answer) => exchange::Broken {
+                phase: Phase::Write,
+                status: Some(answer.status),
+                detail: "the destination spoke before anything was asked".to_owned(),
+            },
+            Err(broken) => broken,
+        };
+        let counts = line.close(false);
+        if counts.wrote == 0 && counts.sealed {
+            let phase = if line::is_set(&refused) {
+                Phase::Prepare
+            } else {
+                Phase::Write
+            };
+            return Unsent::new(phase, broken.detail).into();
+        }
+        Ended::Lost {
+            phase: broken.phase,
+            wrote: counts.wrote,
+            read: counts.read,
+            closed_at: counts.sealed.then(|| self.clock.now()),
+            status: broken.status,
+            detail: broken.detail,
+        }
+    }
+
+    /// Keeps a connection whose exchange is complete, where that is wanted and possible; else closes it.
+    async fn put_away(&self, mut line: Line, target: &Target, complete: bool, keep_open: bool) {
+        if complete && keep_open && line.idle().await {
+            line.rest();
+            self.pool.put(target, line);
+        } else {
+            line.close(complete);
+        }
+    }
+
+    async fn try_ask(
+        &self,
+        target: &Target,
+        request: HttpRequest,
+        limit: Span,
+    ) -> Result<factum_contract::http::HttpAnswer, Unsent> {
+        let until = Instant::now() + duration(limit);
+        let prepared = prepare(target, request, until, None).await?;
+        let mut line = self.open(target, until, duration(limit)).await?;
+        if !line.ready(until).await {
+            return Err(Unsent::new(Phase::Write, CLOSED_EARLY));
+        }
+        let taken = line::flag();
+        line.begin(None, Arc::clone(&taken));
+        let message = prepared.message(false, taken);
+        let body_max = target.limits.body_max_bytes;
+        let asked = exchange(&mut line, message, Bounds::Until(until), body_max).await;
+        let complete = asked.as_ref().is_ok_and(|answer| !answer.truncated);
+        line.close(complete);
+        asked.map_err(|broken| Unsent::new(broken.phase, broken.detail))
+    }
+}
+
+impl Transport for HttpTransport {
+    fn send<'a>(
+        &'a self,
+        permission: Permission,
+        target: &'a Target,
+        request: HttpRequest,
+        reuse: bool,
+    ) -> Boxed<'a, Ended> {
+        Box::pin(async move {
+            self.try_send(permission, target, request, reuse)
+                .await
+                .unwrap_or_else(Ended::from)
+        })
+    }
+
+    fn ask<'a>(
+        &'a self,
+        target: &'a Target,
+        request: HttpRequest,
+        limit: Span,
+    ) -> Boxed<'a, Asked> {
+        Box::pin(async move {
+            match self.try_ask(target, request, limit).await {
+                Ok(answer) => Asked::Answered(answer),
+                Err(Unsent { phase, detail }) => Asked::Failed { phase, detail },
+            }
+        })
+    }
+}
+
+impl fmt::Debug for HttpTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpTransport")
+            .field("tls", &self.tls)
+            .finish_non_exhaustive()
+    }
+}
+
+const CLOSED_EARLY: &str = "the connection was closed before anything was written";
+
+fn closed_early() -> Ended {
+    Unsent::new(Phase::Write, CLOSED_EARLY).into()
+}
+
+fn check(permission: &Permission, now: factum_core::Timestamp) -> Result<(), Unsent> {
+    permission
+        .check(now)
+        .map_err(|expired| Unsent::new(Phase::Prepare, expired.to_string()))
+}
+
+/// Resolves the secrets and makes the message; nothing of it needs a connection.
+async fn prepare(
+    target: &Target,
+    request: HttpRequest,
+    until: Instant,
+    guard: Option<&CredentialGuard>,
+) -> Result<Prepared, Unsent> {
+    let unsent = |detail: String| Unsent::new(Phase::Prepare, detail);
+    let secret = |e: SecretError| unsent(e.to_string());
+    let credential = timeout_at(until, target.auth.credential(target.limits.secret))
+        .await
+        .map_err(|_| unsent("the secret was not there in time".to_owned()))?
+        .map_err(secret)?;
+    let mut auth = None;
+    if let Some(credential) = &credential {
+        if guard.is_some_and(|confirmed| !confirmed(credential)) {
+            return Err(unsent(
+                "the credential is not the one that was confirmed for this account".to_owned(),
+            ));
+        }
+        auth = target.auth.header(credential).map_err(secret)?;
+    }
+    Prepared::new(target, request, auth).map_err(|e| unsent(e.to_string()))
+}

@@ -1,0 +1,12 @@
+//! Tests of the transport over real sockets on loopback, against servers that misbehave on purpose.
+
+mod answers;
+mod bounds;
+//mod cuts;
+mod phases;
+//mod proxy;
+mod reuse;
+mod rig;
+//mod secrets;
+//mod targets;
+//mod tls;

@@ -1,3 +1,50 @@
 //! What a destination promises about an operation: parse, lint, build requests, read answers. Pure: no I/O, no clock.
+//!
+//! A contract is TOML: one file per operation, and one for what a provider's operations share. [`Contract::parse`] reads
+//! both, or says everything that is wrong with them and where ([`Finding`]). What a contract does not state is not
+//! promised. [`Contract::promises`] is what decisions rest on; [`Contract::effect_request`] and its siblings build the
+//! requests; [`Contract::read_answer_to`] and its siblings read what came back. [`Catalogue`] holds the contracts that come
+//! with the program, and what an operator puts over them.
+//!
+//! Nothing here sends, waits, retries or decides: it gives the core its promises and its evidence in the core's words.
 
+mod answers;
+mod build_error;
+mod catalogue;
+mod claims;
+mod contract;
+mod digest;
+mod duration;
+mod effect;
+mod finding;
+mod form;
 pub mod http;
+mod kept;
+mod key;
+mod lookup;
+mod operator;
+mod parts;
+mod pointer;
+mod product;
+mod promises;
+mod provider;
+mod questions;
+mod request;
+mod shape;
+mod source;
+mod splice;
+mod template;
+mod when;
+
+pub use answers::{Ours, Reading};
+pub use build_error::{BuildError, BuildErrorKind};
+pub use catalogue::Catalogue;
+pub use claims::{Grade, Origin, Source};
+pub use contract::Contract;
+pub use effect::EffectInput;
+pub use finding::{Finding, Severity};
+pub use http::{HttpAnswer, HttpRequest};
+pub use kept::{KeptError, parse_span};
+pub use lookup::LookupReading;
+pub use operator::{Assumption, Assumptions, OperatorSettings, SettingsError};
+pub use provider::{AuthKind, AuthRules, Provider, ProviderLimits};

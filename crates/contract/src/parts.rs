@@ -1,0 +1,355 @@
+//! The small parts that every section of a contract is written with: lengths of time, places, statuses, conditions, headers.
+
+use factum_core::Span;
+use factum_core::promise::{Consequence, Retention};
+use toml::de::DeValue;
+
+use crate::duration;
+use crate::finding::Complaint;
+use crate::pointer::Pointer;
+use crate::request::known_names;
+use crate::source::{Node, Section, Word};
+use crate::template::{Template, is_header_text};
+use crate::when::{HeaderTest, JsonTest, JsonType, Scalar, StatusSet, Test, When};
+
+impl Word for Consequence {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("harmless", Self::Harmless),
+        ("reversible", Self::Reversible),
+        ("costly", Self::Costly),
+        ("irreversible", Self::Irreversible),
+    ];
+}
+
+impl Word for JsonType {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("string", Self::Text),
+        ("number", Self::Number),
+        ("boolean", Self::Flag),
+        ("array", Self::List),
+        ("object", Self::Object),
+        ("null", Self::Null),
+    ];
+}
+
+/// Where a value is taken from an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Take {
+    /// A member of the body.
+    Json(Pointer),
+    /// A header, whole.
+    Header(String),
+    /// The last segment of the path in a header, as in `Location`.
+    LastSegment(String),
+}
+
+pub(crate) fn span(node: &Node<'_>) -> Option<Span> {
+    node.checked(duration::parse(node.text()?))
+}
+
+/// A length of time that is not zero.
+pub(crate) fn length(node: &Node<'_>) -> Option<Span> {
+    let length = span(node)?;
+    if length == Span::ZERO {
+        node.error("duration", "is no time at all", "write how long it is");
+        return None;
+    }
+    Some(length)
+}
+
+pub(crate) fn pointer(node: &Node<'_>) -> Option<Pointer> {
+    node.checked(Pointer::parse(node.text()?))
+}
+
+/// A pointer to exactly one place.
+pub(crate) fn exact_pointer(node: &Node<'_>) -> Option<Pointer> {
+    let pointer = pointer(node)?;
+    if pointer.has_wildcard() {
+        let message = "has a `*`, and one place is meant here";
+        node.error("pointer", message, "name the one member");
+        return None;
+    }
+    Some(pointer)
+}
+
+/// The one member of a table that chooses between forms, as in `{ floor = "24 h" }`.
+pub(crate) fn choice<'a>(node: &Node<'a>, names: &[&'static str]) -> Option<(String, Node<'a>)> {
+    let section = node.section()?;
+    let chosen: Vec<_> = names.iter().filter_map(|n| section.get(n)).collect();
+    let entry = match (chosen.as_slice(), section.entries().as_slice()) {
+        ([_], [entry]) => Some(entry.clone()),
+        ([], [(_, _), ..]) | ([_], _) => {
+            section.end();
+            return None;
+        }
+        _ => None,
+    };
+    if entry.is_none() {
+        let remedy = format!("write exactly one of {}", names.join(", "));
+        node.error("one_form", "has to choose one form", remedy);
+    }
+    entry
+}
+
+pub(crate) fn retention(node: &Node<'_>) -> Option<Retention> {
+    if node.is_table() {
+        let (form, value) = choice(node, &["floor", "approximate"])?;
+        let span = length(&value)?;
+        return Some(match form.as_str() {
+            "floor" => Retention::Floor(span),
+            _ => Retention::Approximate(span),
+        });
+    }
+    match node.text()? {
+        "unbounded" => Some(Retention::Unbounded),
+        "unpublished" => Some(Retention::Unpublished),
+        other => {
+            let message = format!("does not know `{other}`");
+            let remedy =
+                "write { floor = … }, { approximate = … }, \"unbounded\" or \"unpublished\"";
+            node.error("unknown_word", message, remedy);
+            None
+        }
+    }
+}
+
+pub(crate) fn take(node: &Node<'_>) -> Option<Take> {
+    let (form, value) = choice(node, &["json", "header", "last_segment"])?;
+    match form.as_str() {
+        "json" => exact_pointer(&value).map(Take::Json),
+        "header" => header_name(&value).map(Take::Header),
+        _ => header_name(&value).map(Take::LastSegment),
+    }
+}
+
+/// A header's name in lower case.
+pub(crate) fn header_name(node: &Node<'_>) -> Option<String> {
+    let name = node.text()?;
+    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    if name.is_empty() || !name.bytes().all(token) {
+        let message = format!("`{name}` cannot be the name of a header");
+        node.error("header_name", message, "use letters, digits and hyphens");
+        return None;
+    }
+    Some(name.to_ascii_lowercase())
+}
+
+/// Headers that the transport alone sets: they frame the message, name the host or carry a secret.
+const NOT_OURS: [&str; 14] = [
+    "authorization",
+    "connection",
+    "content-length",
+    "cookie",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "accept-encoding",
+];
+
+/// The name of a header that a contract may set.
+pub(crate) fn own_header_name(node: &Node<'_>) -> Option<String> {
+    let name = header_name(node)?;
+    reserved(node, &name).then_some(name)
+}
+
+fn reserved(node: &Node<'_>, name: &str) -> bool {
+    let free = !NOT_OURS.contains(&name);
+    if !free {
+        let message = format!("`{name}` is set by the transport alone");
+        node.error("header_reserved", message, "leave it out");
+    }
+    free
+}
+
+/// A table of headers to send; names in lower case.
+pub(crate) fn headers(section: &Section<'_>, made: &[&str]) -> Vec<(String, Template)> {
+    let table = section.sub("headers");
+    let entries = table.map(|table| table.entries()).unwrap_or_default();
+    let header = |(name, node): &(String, Node<'_>)| {
+        let token = name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+        if !token {
+            let message = format!("`{name}` cannot be the name of a header");
+            node.error("header_name", message, "use letters, digits and hyphens");
+            return None;
+        }
+        let name = name.to_ascii_lowercase();
+        let text = node.text()?;
+        if !is_header_text(text) {
+            let message = "holds a character that no header can carry";
+            node.error("header_value", message, "use printable ASCII on one line");
+            return None;
+        }
+        let template = node.checked(Template::parse(text))?;
+        let fine = known_names(node, &template.names(), made) && reserved(node, &name);
+        fine.then_some((name, template))
+    };
+    entries.iter().filter_map(header).collect()
+}
+
+/// `201`, `"4xx"`, `"500-599"`, or a list of these.
+pub(crate) fn status(node: &Node<'_>) -> Option<StatusSet> {
+    let parts = node.list(true)?;
+    if parts.is_empty() {
+        node.error("status", "names no status", "name one, or leave it out");
+        return None;
+    }
+    let range = |part: &Node<'_>| match part.value() {
+        DeValue::Integer(_) => {
+            let code = part.integer_in(100, 599)?;
+            let code = u16::try_from(code).ok()?;
+            Some(code..=code)
+        }
+        DeValue::String(text) => part.checked(status_range(text)),
+        _ => {
+            part.wrong_type("a status");
+            None
+        }
+    };
+    let ranges: Option<Vec<_>> = parts.iter().map(range).collect();
+    ranges.map(StatusSet)
+}
+
+fn status_range(text: &str) -> Result<std::ops::RangeInclusive<u16>, Complaint> {
+    let code = |text: &str| {
+        let code = text.parse::<u16>().ok();
+        code.filter(|code| text.len() == 3 && (100..=599).contains(code))
+    };
+    let class = text.strip_suffix("xx").filter(|digit| digit.len() == 1);
+    let range = match (class, text.split_once('-')) {
+        (Some(class), _) => code(&format!("{class}00")).map(|first| first..=first + 99),
+        (None, Some((first, last))) => code(first)
+            .zip(code(last))
+            .filter(|(first, last)| first < last)
+            .map(|(first, last)| first..=last),
+        (None, None) => None,
+    };
+    range.ok_or_else(|| {
+        Complaint::error(
+            "status",
+            format!("`{text}` is no status, class or range of statuses"),
+            "write 201, \"4xx\" or \"500-599\"",
+        )
+    })
+}
+
+/// A condition over an answer; at least one part.
+pub(crate) fn when(node: &Node<'_>) -> Option<When> {
+    let section = node.section()?;
+    let status = section.get("status");
+    let headers = section.get("headers");
+    let json = section.get("json");
+    section.end();
+    if status.is_none() && headers.is_none() && json.is_none() {
+        let remedy = "name a status, headers or json";
+        node.error("matcher_empty", "holds for every answer", remedy);
+        return None;
+    }
+    let status = match status {
+        Some(node) => Some(self::status(&node)?),
+        None => None,
+    };
+    let headers = match headers {
+        Some(node) => tests(&node, header_test)?,
+        None => Vec::new(),
+    };
+    let json = match json {
+        Some(node) => tests(&node, json_test)?,
+        None => Vec::new(),
+    };
+    Some(When {
+        status,
+        headers,
+        json,
+    })
+}
+
+/// A list of tests, or one test.
+fn tests<T>(node: &Node<'_>, read: impl Fn(&Node<'_>) -> Option<T>) -> Option<Vec<T>> {
+    let list = node.list(true)?;
+    if list.is_empty() {
+        let message = "holds for every answer";
+        node.error("matcher_empty", message, "name a test, or leave it out");
+        return None;
+    }
+    list.iter().map(read).collect()
+}
+
+/// Conditions on a JSON document.
+pub(crate) fn json_tests(node: &Node<'_>) -> Option<Vec<JsonTest>> {
+    tests(node, json_test)
+}
+
+fn header_test(node: &Node<'_>) -> Option<HeaderTest> {
+    let section = node.section()?;
+    let name = section.need("name").and_then(|node| header_name(&node));
+    let equals = section.get("equals");
+    section.end();
+    let equals = match equals {
+        Some(node) => Some(node.text()?.to_owned()),
+        None => None,
+    };
+    name.map(|name| HeaderTest { name, equals })
+}
+
+fn json_test(node: &Node<'_>) -> Option<JsonTest> {
+    let section = node.section()?;
+    let at = section.need("at").and_then(|node| pointer(&node));
+    let forms = ["equals", "one_of", "exists", "absent", "type"];
+    let given: Vec<_> = forms
+        .into_iter()
+        .filter_map(|form| section.get(form).map(|node| (form, node)))
+        .collect();
+    section.end();
+    let [(form, value)] = given.as_slice() else {
+        let message = format!("has {} tests at one place", given.len());
+        let remedy = format!("write exactly one of {}", forms.join(", "));
+        node.error("predicate", message, remedy);
+        return None;
+    };
+    let test = match *form {
+        "equals" => Test::OneOf(vec![scalar(value)?]),
+        "one_of" => {
+            let values = value.list(false)?;
+            if values.is_empty() {
+                value.error("predicate", "lists nothing", "list the values");
+                return None;
+            }
+            Test::OneOf(values.iter().map(scalar).collect::<Option<_>>()?)
+        }
+        "type" => Test::Type(value.word()?),
+        form => {
+            if !value.flag()? {
+                let other = if form == "exists" { "absent" } else { "exists" };
+                let remedy = format!("write `{other} = true`");
+                value.error("predicate", "can only be true", remedy);
+                return None;
+            }
+            if form == "exists" {
+                Test::Exists
+            } else {
+                Test::Absent
+            }
+        }
+    };
+    at.map(|at| JsonTest { at, test })
+}
+
+fn scalar(node: &Node<'_>) -> Option<Scalar> {
+    match node.value() {
+        DeValue::String(text) => Some(Scalar::Text(text.to_string())),
+        DeValue::Integer(_) => node.integer().map(Scalar::Integer),
+        DeValue::Boolean(flag) => Some(Scalar::Flag(*flag)),
+        DeValue::Float(_) | DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => {
+            node.wrong_type("a text, an integer, true or false");
+            None
+        }
+    }
+}

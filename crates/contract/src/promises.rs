@@ -1,0 +1,114 @@
+//! From the contract to what decisions rest on. A claim that is only second-hand is shown, and is no promise.
+
+use factum_core::Span;
+use factum_core::promise::{
+    Authority, CancelPromise, CompletionPromise, KeyPromise, LookupPromise, ProcessingMax,
+    Promises, Retention,
+};
+
+use crate::answers::Rule;
+use crate::claims::Grade;
+use crate::contract::Contract;
+use crate::key::Concurrent;
+
+impl Contract {
+    /// Everything that decisions rest on, with the operator's assumptions in it.
+    #[must_use]
+    pub fn promises(&self) -> Promises {
+        Promises {
+            consequence: self.consequence,
+            key: self.key_promise(),
+            lookup: self.lookup_promise(),
+            cancel: self.cancel_promise(),
+            completion: self.accepts().then_some(CompletionPromise {
+                poll: self.poll.is_some(),
+                callback: false,
+            }),
+            processing_max: self.processing_promise(),
+            path_is_direct: self.effect.direct && self.claimed("/effect/direct"),
+            condition_checked: self.effect.condition_checked
+                && self.claims.relied_on("/effect/condition_checked"),
+        }
+    }
+
+    fn accepts(&self) -> bool {
+        let mut rules = self.answers.iter().chain(&self.provider.answers);
+        rules.any(Rule::accepts)
+    }
+
+    /// An operator who says so needs no source: the settings were accepted with a name and a reason.
+    fn claimed(&self, path: &str) -> bool {
+        self.operator.direct == Some(true) || self.claims.relied_on(path)
+    }
+
+    fn key_promise(&self) -> Option<KeyPromise> {
+        let repeat = self.key.as_ref()?.repeat.as_ref()?;
+        let stated = self.relied_retention()?;
+        let assumed = self.operator.assume.key_floor.as_ref();
+        let retention = match assumed.and_then(|assumption| assumption.accepted()) {
+            Some(span) => Retention::AssumedFloor(span),
+            None => graded(stated, self.claims.grade("/key/repeat/retention")),
+        };
+        let mut rules = self.answers.iter().chain(&self.provider.answers);
+        let concurrent_repeat_stated =
+            repeat.concurrent != Concurrent::Unstated || rules.any(Rule::is_in_progress);
+        Some(KeyPromise {
+            retention,
+            concurrent_repeat_stated,
+            stores_errors: repeat.stored.errors,
+            scope_includes_credential: repeat.scope_includes_credential(),
+        })
+    }
+
+    fn lookup_promise(&self) -> Option<LookupPromise> {
+        let lookup = self.lookup.as_ref()?;
+        let authority = if self.claims.relied_on("/lookup") {
+            lookup.authority
+        } else {
+            // A hit is recognised by our own mark, whoever described the question; absence is not.
+            Authority::Partial
+        };
+        Some(LookupPromise {
+            authority,
+            lag: lookup.lag,
+            by: lookup.by,
+        })
+    }
+
+    fn cancel_promise(&self) -> Option<CancelPromise> {
+        let cancel = self.cancel.as_ref()?;
+        self.claims.relied_on("/cancel").then_some(CancelPromise {
+            refuses_later_arrivals: cancel.refuses_later_arrivals,
+            retention: cancel.retention,
+        })
+    }
+
+    /// The bound that the contract states, by what may be relied on.
+    pub(crate) fn stated_processing_max(&self) -> Option<Span> {
+        let relied = self.claims.relied_on("/processing");
+        self.processing_max.filter(|_| relied)
+    }
+
+    fn processing_promise(&self) -> ProcessingMax {
+        let assumed = self.operator.assume.processing_max.as_ref();
+        if let Some(span) = assumed.and_then(|assumption| assumption.accepted()) {
+            return ProcessingMax::Assumed(span);
+        }
+        let assumed = self.claims.grade("/processing/max") == Some(Grade::Assumed);
+        match self.stated_processing_max() {
+            Some(span) if assumed => ProcessingMax::Assumed(span),
+            Some(span) => ProcessingMax::Stated(span),
+            None => ProcessingMax::Unpublished,
+        }
+    }
+}
+
+/// A floor is worth what its source is worth.
+fn graded(retention: Retention, grade: Option<Grade>) -> Retention {
+    match (retention, grade) {
+        (Retention::Floor(span), Some(Grade::Assumed)) => Retention::AssumedFloor(span),
+        (Retention::Floor(span), Some(Grade::SecondHand)) => Retention::Approximate(span),
+        (Retention::Unbounded, Some(Grade::SecondHand)) => Retention::Unpublished,
+        (retention, _) => retention,
+    }
+}

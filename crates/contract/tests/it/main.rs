@@ -1,0 +1,14 @@
+//! The contract crate from outside: the catalogue's files, what they make of answers, what is wrong with broken ones.
+
+mod build;
+mod catalogue;
+mod fuzz;
+mod lint;
+mod lookup;
+mod operator;
+mod promises;
+mod questions;
+mod read;
+mod redmine;
+mod support;
+mod testbed;

@@ -1,1 +1,28 @@
-//! Who carries it out: a sans-I/O driver and its thin tokio shell.
+//! Who carries it out: a sans-I/O [`driver`] (events in, commands out; time and randomness as data) and its thin tokio shell.
+//!
+//! The engine never decides what is known: that is the core's fold. It never decides what may be sent: that is the core's
+//! permission. It claims, marks, sends once, records what came back, and looks after everything that is not settled.
+//!
+//! Read [`driver`] first, then `shell.rs`; [`Engine`] is what the library and the server hold.
+
+pub mod canonical;
+mod carry;
+pub mod clock;
+pub mod destination;
+pub mod driver;
+mod engine;
+pub mod failpoint;
+pub mod keys;
+pub mod problem;
+mod recover;
+mod shell;
+pub mod submission;
+
+pub use destination::{
+    Carried, CarriedRequest, Carrier, Destination, Operation, OperationContract, Reach,
+};
+pub use engine::{Cancelled, Engine, Options, Submitted, TransportMaker};
+pub use keys::Keys;
+pub use problem::{Code, Problem};
+pub use shell::Change;
+pub use submission::Submission;

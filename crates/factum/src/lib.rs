@@ -1,1 +1,421 @@
-//! Carry out actions in other people's systems and always know what can be proved about each.
+//! Carry out actions in other people's systems, and always know what can be proved about each of them.
+//!
+//! An application records the intent before anything is sent, in its own transaction if it likes; the embedded engine sends it
+//! once, keeps every attempt and every piece of evidence, says `outcome_unknown` when that is the truth, and settles it by
+//! itself where the destination allows that.
+//!
+//! Start with [`Factum`]; [`view::StatusView`] is what it answers, [`Outcome`] what to do with it.
+
+pub mod action;
+pub mod config;
+pub mod home;
+#[cfg(feature = "sqlite")]
+pub mod outbox;
+pub mod setup;
+pub mod start;
+pub mod statements;
+pub mod view;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use action::{ActionBuilder, Handle};
+pub use config::Config;
+pub use factum_core as core;
+pub use factum_core::evidence::{Receipt, Ruling};
+pub use factum_core::{ActionId, Permission, State};
+use factum_core::{IdentityHash, Timestamp};
+pub use factum_engine::{
+    Cancelled, Carried, CarriedRequest, Carrier, Change, Code, Engine, Problem, Submission,
+};
+pub use factum_store::{Filter, Record, Restore};
+pub use start::Builder;
+use statements::{Audience, Statements};
+use view::{ContactView, Context, EvidenceView, StatusView};
+
+/// The tenant until more are made.
+pub const DEFAULT_TENANT: &str = "default";
+/// The principal until more are made.
+pub const DEFAULT_PRINCIPAL: &str = "admin";
+
+/// A running engine, embedded. Cheap to clone.
+#[derive(Clone)]
+pub struct Factum {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    engine: Arc<Engine>,
+    statements: Statements,
+    contact: Option<ContactView>,
+    contacts: std::collections::BTreeMap<String, ContactView>,
+    config: Config,
+    #[cfg(feature = "sqlite")]
+    pickups: std::sync::Mutex<Vec<outbox::Pickup>>,
+    #[cfg(feature = "sqlite")]
+    sqlite: Option<Arc<factum_store::sqlite::SqliteStore>>,
+}
+
+/// What to do with an action's status.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// The effect exists.
+    Done(Option<view::ReceiptView>),
+    /// It does not, and nothing more will be sent.
+    NotDone(String),
+    /// Nothing has happened so far, or it is accepted; it goes on by itself.
+    Pending(Box<StatusView>),
+    /// It cannot be told.
+    Unknown(Box<StatusView>),
+}
+
+/// What became of a submission.
+#[derive(Clone, Debug)]
+pub struct Submitted {
+    /// The action as it stands.
+    pub status: StatusView,
+    /// It was recorded by this very call.
+    pub created: bool,
+}
+
+impl Factum {
+    /// An engine on a SQLite file. The first start makes the file's folder, the keys and the admin token.
+    #[cfg(feature = "sqlite")]
+    pub fn sqlite(path: impl Into<std::path::PathBuf>) -> Builder {
+        Builder::sqlite(path.into())
+    }
+
+    /// An engine that forgets everything when it ends: for tests.
+    pub fn memory() -> Builder {
+        Builder::memory()
+    }
+
+    /// Begins an action.
+    pub fn action(&self, destination: &str, operation: &str) -> ActionBuilder<'_> {
+        ActionBuilder::new(self, destination, operation)
+    }
+
+    /// Records a submission, or joins the action that its identity names.
+    ///
+    /// # Errors
+    /// [`Problem`]; nothing was recorded then.
+    pub async fn submit(&self, submission: Submission) -> Result<Submitted, Problem> {
+        self.submit_as(submission, DEFAULT_PRINCIPAL).await
+    }
+
+    /// The same, for a principal where the submission names none.
+    ///
+    /// # Errors
+    /// [`Problem`]; nothing was recorded then.
+    pub async fn submit_as(
+        &self,
+        submission: Submission,
+        principal: &str,
+    ) -> Result<Submitted, Problem> {
+        let submitted = self
+            .inner
+            .engine
+            .submit(submission, DEFAULT_TENANT, principal)
+            .await?;
+        let status = self.view(&submitted.record, !submitted.created, Audience::default());
+        Ok(Submitted {
+            status,
+            created: submitted.created,
+        })
+    }
+
+    /// One action as it stands.
+    ///
+    /// # Errors
+    /// [`Problem`] if there is none, or the store cannot be read.
+    pub async fn status(&self, handle: impl Into<Handle>) -> Result<StatusView, Problem> {
+        Ok(self.view(&self.load(handle.into()).await?, false, Audience::default()))
+    }
+
+    /// Waits until an action is settled or a person is needed, for so long at the most, and says what to do then.
+    ///
+    /// # Errors
+    /// [`Problem`] if there is none, or the store cannot be read.
+    pub async fn wait(
+        &self,
+        handle: impl Into<Handle>,
+        at_most: Duration,
+    ) -> Result<Outcome, Problem> {
+        Ok(Outcome::of(self.wait_status(handle, at_most).await?))
+    }
+
+    /// The same, answering the status.
+    ///
+    /// # Errors
+    /// [`Problem`] if there is none, or the store cannot be read.
+    pub async fn wait_status(
+        &self,
+        handle: impl Into<Handle>,
+        at_most: Duration,
+    ) -> Result<StatusView, Problem> {
+        let deadline = tokio::time::Instant::now() + at_most;
+        let id = self.recorded(handle.into(), deadline).await?;
+        let left = deadline.saturating_duration_since(tokio::time::Instant::now());
+        let record = self.inner.engine.wait(id, left).await?;
+        Ok(self.view(&record, false, Audience::default()))
+    }
+
+    /// Actions that match, newest first.
+    ///
+    /// # Errors
+    /// [`Problem`] if the store cannot be read.
+    pub async fn list(&self, filter: Filter) -> Result<Vec<StatusView>, Problem> {
+        let records = self.inner.engine.list(filter).await?;
+        Ok(records
+            .iter()
+            .map(|record| self.view(record, false, Audience::default()))
+            .collect())
+    }
+
+    /// What waits for a person, newest first.
+    ///
+    /// # Errors
+    /// [`Problem`] if the store cannot be read.
+    pub async fn review(&self, limit: usize) -> Result<Vec<StatusView>, Problem> {
+        let filter = Filter {
+            next: Some("review".to_owned()),
+            limit,
+            ..Filter::default()
+        };
+        let records = self.inner.engine.list(filter).await?;
+        Ok(records
+            .iter()
+            .map(|record| self.view(record, false, Audience::Operator))
+            .collect())
+    }
+
+    /// The evidence of an action, in the order of storing.
+    ///
+    /// # Errors
+    /// [`Problem`] if there is none, or the store cannot be read.
+    pub async fn evidence(&self, id: ActionId) -> Result<Vec<EvidenceView>, Problem> {
+        Ok(self
+            .inner
+            .engine
+            .evidence(id)
+            .await?
+            .iter()
+            .map(EvidenceView::of)
+            .collect())
+    }
+
+    /// Withdraws an action: no more sends. What may have been sent stays unknown until there is evidence.
+    ///
+    /// # Errors
+    /// [`Problem`] if there is none, or the store cannot be written.
+    pub async fn cancel(
+        &self,
+        id: ActionId,
+        by: &str,
+        why: &str,
+    ) -> Result<(Cancelled, StatusView), Problem> {
+        let (cancelled, record) = self.inner.engine.cancel(id, by, why).await?;
+        Ok((cancelled, self.view(&record, false, Audience::default())))
+    }
+
+    /// Records a person's ruling.
+    ///
+    /// # Errors
+    /// [`Code::DoesNotApply`] where nothing could follow from it.
+    pub async fn rule(
+        &self,
+        id: ActionId,
+        ruling: Ruling,
+        by: &str,
+        why: &str,
+    ) -> Result<StatusView, Problem> {
+        let record = self.inner.engine.rule(id, ruling, by, why).await?;
+        Ok(self.view(&record, false, Audience::Operator))
+    }
+
+    /// Asks the destination once more.
+    ///
+    /// # Errors
+    /// [`Code::DoesNotApply`] where the destination has no lookup, or the action is settled.
+    pub async fn check_again(&self, id: ActionId, by: &str) -> Result<StatusView, Problem> {
+        let record = self.inner.engine.check_again(id, by).await?;
+        Ok(self.view(&record, false, Audience::Operator))
+    }
+
+    /// The engine, for what is not said here.
+    #[must_use]
+    pub fn engine(&self) -> &Engine {
+        &self.inner.engine
+    }
+
+    /// The configuration that it runs with.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.inner.config
+    }
+
+    /// A record as every interface shows it.
+    #[must_use]
+    pub fn view(&self, record: &Record, joined: bool, audience: Audience) -> StatusView {
+        let (status, next) = self.inner.engine.assess(record);
+        let destination = &record.action.scope.destination;
+        let contact = self
+            .inner
+            .contacts
+            .get(destination)
+            .or(self.inner.contact.as_ref());
+        let context = Context {
+            statements: &self.inner.statements,
+            audience,
+            contact,
+        };
+        StatusView::of(record, &status, &next, joined, &context)
+    }
+
+    /// Picks up the `factum_outbox` of an application's own file from now on.
+    ///
+    /// # Errors
+    /// [`Problem`] if the file cannot be opened, or is another one than was picked up there before.
+    #[cfg(feature = "sqlite")]
+    pub async fn outbox(&self, path: impl Into<std::path::PathBuf>) -> Result<(), Problem> {
+        let engine = self.inner.engine.clone();
+        let pickup =
+            outbox::Pickup::start(engine, path.into(), DEFAULT_PRINCIPAL.to_owned()).await?;
+        self.inner
+            .pickups
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .push(pickup);
+        Ok(())
+    }
+
+    /// Begins nothing more, and lets requests in flight end within `bound`. Answers how many could not.
+    pub async fn shutdown(&self, bound: Duration) -> usize {
+        #[cfg(feature = "sqlite")]
+        self.inner
+            .pickups
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .clear();
+        let left = self.inner.engine.shutdown(bound).await;
+        #[cfg(feature = "sqlite")]
+        if let Some(sqlite) = &self.inner.sqlite
+            && let Err(error) = sqlite.close().await
+        {
+            tracing::warn!(%error, "the store could not be closed; the next start checks it");
+        }
+        left
+    }
+
+    /// The SQLite store, if that is where everything is written down: for checks and for the lock's address.
+    #[cfg(feature = "sqlite")]
+    #[must_use]
+    pub fn sqlite_store(&self) -> Option<&factum_store::sqlite::SqliteStore> {
+        self.inner.sqlite.as_deref()
+    }
+
+    async fn load(&self, handle: Handle) -> Result<Record, Problem> {
+        match handle {
+            Handle::Action(id) => self.inner.engine.load(id).await,
+            Handle::Identity(identity) => self.find(identity).await?.ok_or_else(not_picked_up),
+        }
+    }
+
+    async fn find(&self, identity: IdentityHash) -> Result<Option<Record>, Problem> {
+        Ok(self.inner.engine.store().find(identity).await?)
+    }
+
+    /// The id behind a handle; waits for an outbox row to be picked up.
+    async fn recorded(
+        &self,
+        handle: Handle,
+        deadline: tokio::time::Instant,
+    ) -> Result<ActionId, Problem> {
+        let identity = match handle {
+            Handle::Action(id) => return Ok(id),
+            Handle::Identity(identity) => identity,
+        };
+        let mut changes = self.inner.engine.changes();
+        loop {
+            if let Some(record) = self.find(identity).await? {
+                return Ok(record.id());
+            }
+            if tokio::time::timeout_at(deadline, changes.recv())
+                .await
+                .is_err()
+            {
+                return Err(not_picked_up());
+            }
+        }
+    }
+}
+
+fn not_picked_up() -> Problem {
+    Problem::new(
+        Code::UnknownAction,
+        "",
+        "the outbox row is not picked up yet, or its transaction was rolled back",
+        "commit the transaction, and make sure that an engine picks up the file",
+    )
+}
+
+impl Outcome {
+    /// What to do with a status.
+    #[must_use]
+    pub fn of(status: StatusView) -> Self {
+        match status.happened {
+            "yes" => Self::Done(status.receipt),
+            "no" => Self::NotDone(status.because.unwrap_or(status.statement.say)),
+            "not_yet" => Self::Pending(Box::new(status)),
+            _ if status.state == "accepted" => Self::Pending(Box::new(status)),
+            _ => Self::Unknown(Box::new(status)),
+        }
+    }
+}
+
+impl StatusView {
+    /// What may be said to the customer.
+    #[must_use]
+    pub fn say(&self) -> &str {
+        &self.statement.say
+    }
+}
+
+/// A problem as RFC 9457 JSON: what the HTTP API answers, and what a refused outbox row holds.
+#[must_use]
+pub fn problem_json(problem: &Problem) -> serde_json::Value {
+    let mut json = serde_json::json!({
+        "type": format!("urn:factum:problem:{}", problem.code.slug()),
+        "title": problem.code.title(),
+        "status": problem.code.status(),
+        "code": problem.code.code(),
+        "member": &*problem.member,
+        "rule": &*problem.rule,
+        "remedy": &*problem.remedy,
+    });
+    if let Some(action) = problem.action {
+        json["action"] = action.to_string().into();
+    }
+    if let Some(after) = problem.retry_after {
+        json["retry_after"] = after.as_secs().max(1).into();
+    }
+    json
+}
+
+/// An instant as the core has it, from RFC 3339 text.
+///
+/// # Errors
+/// [`Code::WrongType`] names the member.
+pub fn parse_instant(member: &str, text: &str) -> Result<Timestamp, Problem> {
+    text.parse::<jiff::Timestamp>()
+        .map(factum_engine::submission::instant)
+        .map_err(|error| {
+            let rule = format!("{text:?} is no instant: {error}");
+            Problem::new(
+                Code::WrongType,
+                member,
+                rule,
+                "write it as RFC 3339, as in 2026-11-29T12:00:00Z",
+            )
+        })
+}

@@ -1,0 +1,131 @@
+//! Destinations as the engine needs them: how each is reached, what its operations promise, how much it is given at a time.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use factum_contract::Contract;
+use factum_core::evidence::Receipt;
+use factum_core::{Limits, Permission, Preference, Promises};
+use factum_transport::{Boxed, Target};
+
+use crate::driver::DestinationPolicy;
+use crate::driver::gate::GateSettings;
+
+/// A configured account at an outside system.
+#[derive(Clone)]
+pub struct Destination {
+    /// Its name in submissions.
+    pub name: String,
+    /// The provider in the catalogue, for people.
+    pub provider: String,
+    /// The account that is pinned with the key.
+    pub account: Option<String>,
+    /// How requests get there.
+    pub reach: Reach,
+    /// What can be done there, by name.
+    pub operations: BTreeMap<String, Operation>,
+    /// What counts for operations that are not named: only where an application carries them in its own code.
+    pub any_operation: Option<Operation>,
+    /// How much it is given at a time.
+    pub gate: GateSettings,
+}
+
+/// How requests get to a destination.
+#[derive(Clone)]
+pub enum Reach {
+    /// Over HTTP.
+    Http(Box<Target>),
+    /// An application carries them out in its own code.
+    InProcess(Arc<dyn Carrier>),
+}
+
+/// One thing that a destination can do.
+#[derive(Clone)]
+pub struct Operation {
+    /// Its contract. An operation that an application carries in its own code has none.
+    pub contract: Option<OperationContract>,
+    /// The promises, with the operator's assumptions: what is pinned in new actions.
+    pub promises: Promises,
+    /// What to do where nothing can be found out.
+    pub preference: Preference,
+    /// A started action is finished by `same_key` past its deadline.
+    pub finish: bool,
+    /// Times and counts.
+    pub limits: Limits,
+}
+
+/// A contract, and its text to keep beside the actions that are pinned to it.
+#[derive(Clone)]
+pub struct OperationContract {
+    /// As read, with the operator's settings over it.
+    pub contract: Arc<Contract>,
+    /// As [`Contract::from_kept`] reads it.
+    pub kept: String,
+}
+
+/// An effect request for an application's own code.
+#[derive(Clone, Debug)]
+pub struct CarriedRequest {
+    /// What is to be done.
+    pub operation: String,
+    /// The provider key: equal on every attempt.
+    pub key: String,
+    /// The reference for lookups: equal on every attempt and in every epoch.
+    pub reference: String,
+    /// Values that the submission gave, as JSON text.
+    pub params: String,
+    /// The payload as it was handed in, as JSON text.
+    pub payload: String,
+}
+
+/// What an application's own code can say about how its request ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Carried {
+    /// The effect exists.
+    Done(Receipt),
+    /// Refused before doing anything, for good.
+    Rejected(String),
+    /// Certainly nothing was sent.
+    NotSent(String),
+    /// It may or may not have taken effect.
+    Unknown(String),
+}
+
+/// An application's own code that carries out operations. It must not write before it has seen the permission, nor after the
+/// permission's end: laws 6 and 7 rest on it there.
+pub trait Carrier: Send + Sync {
+    /// Carries out one effect request, once.
+    fn carry(&self, permission: Permission, request: CarriedRequest) -> Boxed<'_, Carried>;
+}
+
+impl<F, Out> Carrier for F
+where
+    F: Fn(Permission, CarriedRequest) -> Out + Send + Sync,
+    Out: Future<Output = Carried> + Send + 'static,
+{
+    fn carry(&self, permission: Permission, request: CarriedRequest) -> Boxed<'_, Carried> {
+        Box::pin(self(permission, request))
+    }
+}
+
+impl Destination {
+    /// The operation of this name.
+    #[must_use]
+    pub fn operation(&self, name: &str) -> Option<&Operation> {
+        self.operations.get(name).or(self.any_operation.as_ref())
+    }
+
+    /// What the driver has to know.
+    #[must_use]
+    pub fn policy(&self) -> DestinationPolicy {
+        DestinationPolicy {
+            gate: self.gate,
+            operations: self
+                .operations
+                .iter()
+                .map(|(name, op)| (name.clone(), op.promises.clone()))
+                .collect(),
+            any_operation: self.any_operation.as_ref().map(|op| op.promises.clone()),
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! What a destination will take now: concurrency, rate, advice to wait, and a circuit that opens when nothing gets through.
+//!
+//! A gate only delays. It is no evidence of anything, and it never changes what an action's state is.
+
+use std::collections::BTreeSet;
+
+use factum_core::{ActionId, Span, Timestamp};
+
+/// How much a destination is given at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GateSettings {
+    /// Requests in flight at the most.
+    pub in_flight_max: u32,
+    /// Requests begun per second at the most, on average; zero means no limit.
+    pub per_second: u32,
+    /// Requests that may begin at once after a quiet time.
+    pub burst: u32,
+    /// Failures in a row that open the circuit; zero means never.
+    pub circuit_failures: u32,
+    /// How long an open circuit stays shut to all but one probe.
+    pub circuit_cooldown: Span,
+}
+
+impl Default for GateSettings {
+    fn default() -> Self {
+        Self {
+            in_flight_max: 32,
+            per_second: 0,
+            burst: 32,
+            circuit_failures: 8,
+            circuit_cooldown: Span::from_secs(15),
+        }
+    }
+}
+
+/// The gate of one destination.
+#[derive(Clone, Debug)]
+pub struct Gate {
+    settings: GateSettings,
+    in_flight: BTreeSet<ActionId>,
+    /// Tokens in millionths, so that refilling keeps its remainder.
+    tokens: i64,
+    refilled_at: Option<Timestamp>,
+    advised_until: Option<Timestamp>,
+    failures: u32,
+    open_until: Option<Timestamp>,
+}
+
+/// How a request went, as far as the gate is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// The destination answered.
+    Answer,
+    /// It answered that it wants to be left alone for a while.
+    Busy(Option<Span>),
+    /// Nothing came back.
+    Nothing,
+    /// The request never began.
+    NotBegun,
+}
+
+/// Why a request has to wait, and until when to ask again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shut {
+    /// As many requests are in flight as are allowed; ask again when one ends.
+    Full,
+    /// The rate is used up until then.
+    Rate(Timestamp),
+    /// The destination asked to be left alone until then.
+    Advised(Timestamp),
+    /// Nothing got through lately; the next probe is due then.
+    Circuit(Timestamp),
+}
+
+const WHOLE: i64 = 1_000_000;
+
+impl Gate {
+    /// An open gate.
+    #[must_use]
+    pub fn new(settings: GateSettings) -> Self {
+        Self {
+            settings,
+            in_flight: BTreeSet::new(),
+            tokens: i64::from(settings.burst.max(1)) * WHOLE,
+            refilled_at: None,
+            advised_until: None,
+            failures: 0,
+            open_until: None,
+        }
+    }
+
+    /// Lets a request of this action begin, or says why it has to wait.
+    ///
+    /// # Errors
+    /// [`Shut`] with the time to ask again.
+    pub fn enter(&mut self, action: ActionId, now: Timestamp) -> Result<(), Shut> {
+        self.refill(now);
+        if let Some(until) = self.advised_until.filter(|until| *until > now) {
+            return Err(Shut::Advised(until));
+        }
+        if let Some(until) = self.open_until {
+            if until > now {
+                return Err(Shut::Circuit(until));
+            }
+            // Half open: this request is the probe, the others wait another round.
+            self.open_until = Some(now + self.settings.circuit_cooldown);
+        }
+        if self.in_flight.len()
+            >= usize::try_from(self.settings.in_flight_max).unwrap_or(usize::MAX)
+        {
+            return Err(Shut::Full);
+        }
+        if self.settings.per_second > 0 {
+            if self.tokens < WHOLE {
+                let missing = WHOLE - self.tokens;
+                let wait = missing / i64::from(self.settings.per_second) + 1;
+                return Err(Shut::Rate(now + Span::from_micros(wait)));
+            }
+            self.tokens -= WHOLE;
+        }
+        self.in_flight.insert(action);
+        Ok(())
+    }
+
+    /// The request of this action ended.
+    pub fn leave(&mut self, action: ActionId, heard: Heard, now: Timestamp) {
+        self.in_flight.remove(&action);
+        match heard {
+            Heard::Answer => {
+                self.failures = 0;
+                self.open_until = None;
+            }
+            Heard::Busy(advised) => {
+                self.failures = 0;
+                self.open_until = None;
+                let until = now + advised.unwrap_or(Span::ZERO);
+                self.advised_until = self.advised_until.max(Some(until));
+            }
+            Heard::Nothing => {
+                self.failures += 1;
+                if self.settings.circuit_failures > 0
+                    && self.failures >= self.settings.circuit_failures
+                {
+                    self.open_until = Some(now + self.settings.circuit_cooldown);
+                }
+            }
+            Heard::NotBegun => {}
+        }
+    }
+
+    /// How many requests are in flight.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.in_flight.len()
+    }
+
+    /// Until when the circuit is open, if it is.
+    #[must_use]
+    pub fn circuit_open_until(&self, now: Timestamp) -> Option<Timestamp> {
+        self.open_until.filter(|until| *until > now)
+    }
+
+    fn refill(&mut self, now: Timestamp) {
+        if self.settings.per_second == 0 {
+            return;
+        }
+        let since = self.refilled_at.map_or(Span::ZERO, |at| now.since(at));
+        let gained = since
+            .as_micros()
+            .saturating_mul(i64::from(self.settings.per_second));
+        let full = i64::from(self.settings.burst.max(1)) * WHOLE;
+        self.tokens = self.tokens.saturating_add(gained).min(full);
+        self.refilled_at = Some(self.refilled_at.map_or(now, |at| at.max(now)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use factum_core::Lane;
+
+    fn action(n: u64) -> ActionId {
+        ActionId::new(Timestamp::from_micros(0), Lane(0), n)
+    }
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_micros(0) + Span::from_millis(millis)
+    }
+
+    #[test]
+    fn as_many_are_in_flight_as_are_allowed() {
+        let mut gate = Gate::new(GateSettings {
+            in_flight_max: 2,
+            ..GateSettings::default()
+        });
+        assert_eq!(gate.enter(action(1), at(0)), Ok(()));
+        assert_eq!(gate.enter(action(2), at(0)), Ok(()));
+        assert_eq!(gate.enter(action(3), at(0)), Err(Shut::Full));
+        gate.leave(action(1), Heard::Answer, at(1));
+        assert_eq!(gate.enter(action(3), at(1)), Ok(()));
+    }
+
+    #[test]
+    fn the_rate_holds_on_average_and_allows_a_burst() {
+        let mut gate = Gate::new(GateSettings {
+            per_second: 10,
+            burst: 3,
+            in_flight_max: 1_000,
+            ..GateSettings::default()
+        });
+        let mut begun = 0;
+        for n in 0..1_000u64 {
+            let now = at(i64::try_from(n).unwrap());
+            if gate.enter(action(n), now).is_ok() {
+                begun += 1;
+            }
+        }
+        assert_eq!(begun, 3 + 9, "a burst of three, then one each 100 ms");
+    }
+
+    #[test]
+    fn advice_is_kept_and_an_open_circuit_lets_one_probe_through() {
+        let mut gate = Gate::new(GateSettings {
+            circuit_failures: 2,
+            circuit_cooldown: Span::from_secs(10),
+            ..GateSettings::default()
+        });
+        gate.leave(action(1), Heard::Busy(Some(Span::from_secs(5))), at(0));
+        assert_eq!(
+            gate.enter(action(1), at(4_999)),
+            Err(Shut::Advised(at(5_000)))
+        );
+        assert_eq!(gate.enter(action(1), at(5_000)), Ok(()));
+        gate.leave(action(1), Heard::Nothing, at(5_000));
+        gate.leave(action(1), Heard::Nothing, at(5_000));
+        assert_eq!(
+            gate.enter(action(2), at(6_000)),
+            Err(Shut::Circuit(at(15_000)))
+        );
+        assert_eq!(gate.enter(action(2), at(15_000)), Ok(()), "the probe");
+        assert_eq!(
+            gate.enter(action(3), at(15_001)),
+            Err(Shut::Circuit(at(25_000))),
+            "the others wait"
+        );
+        gate.leave(action(2), Heard::Answer, at(15_100));
+        assert_eq!(
+            gate.enter(action(3), at(15_101)),
+            Ok(()),
+            "an answer closes the circuit"
+        );
+    }
+}

@@ -1,0 +1,241 @@
+//! One action under a claim: what is being done with it, and the decision what to do next.
+
+use factum_core::evidence::RequestRef;
+use factum_core::permission::{Marked, may_reuse_connection};
+use factum_core::{
+    AttemptNo, Conditions, Fact, Known, Leave, Next, Promises, Span, Step, Timestamp, decide,
+    due_fact, permit,
+};
+use factum_store::record::name_facts;
+use factum_store::{Claim, NextRow, Record};
+
+/// An action that this driver holds.
+#[derive(Debug)]
+pub(super) struct Held {
+    /// `None` while a commit carries it.
+    pub(super) claim: Option<Claim>,
+    pub(super) record: Box<Record>,
+    pub(super) doing: Doing,
+    /// Something was heard about it meanwhile: decide again before resting.
+    pub(super) look_again: bool,
+}
+
+/// What is under way for a held action.
+#[derive(Debug)]
+pub(super) enum Doing {
+    /// A decision is being made or written.
+    Deciding,
+    /// The mark of an effect request is being written.
+    Marked { marked: Marked, reuse: bool },
+    /// An effect request is in flight.
+    Sending(RequestRef),
+    /// A lookup or a poll is in flight.
+    Asking,
+    /// Evidence is being committed; the facts are kept in case the claim turns out to be lost.
+    Settling(Vec<Fact>),
+    /// Evidence is being recorded without a claim.
+    Recording,
+}
+
+/// What the driver knows beside the action itself.
+pub(super) struct View<'a> {
+    pub(super) now: Timestamp,
+    pub(super) current: Option<&'a Promises>,
+    pub(super) restore_released: bool,
+    pub(super) clock_in_doubt: bool,
+    pub(super) account_in_doubt: bool,
+    /// Paused or stopping.
+    pub(super) no_sends: bool,
+    /// Stopping.
+    pub(super) no_questions: bool,
+}
+
+/// What to do with a held action.
+pub(super) enum Decision {
+    /// Mark and send an effect request; the facts go into the same commit as the mark.
+    Send {
+        leave: Leave,
+        facts: Vec<Fact>,
+        reuse: bool,
+    },
+    /// Ask whether the effect exists.
+    LookUp,
+    /// Ask how queued work stands.
+    Poll(AttemptNo),
+    /// Write these facts and this next step, then decide again.
+    Write { facts: Vec<Fact>, next: NextRow },
+    /// Nothing to do before this time; never, where there is none.
+    Rest { at: Option<Timestamp> },
+    /// Held back until an operator lets sends go on.
+    HoldBack,
+}
+
+/// How long an action whose destination is not configured rests before it is looked at again.
+const UNCONFIGURED_REST: Span = Span::from_secs(60);
+
+impl Held {
+    pub(super) fn new(claim: Claim, record: Box<Record>) -> Self {
+        Self {
+            claim: Some(claim),
+            record,
+            doing: Doing::Deciding,
+            look_again: false,
+        }
+    }
+
+    /// The effect request that is in flight, if one is.
+    pub(super) fn in_flight(&self) -> Option<RequestRef> {
+        match self.doing {
+            Doing::Sending(request) => Some(request),
+            Doing::Deciding
+            | Doing::Marked { .. }
+            | Doing::Asking
+            | Doing::Settling(_)
+            | Doing::Recording => None,
+        }
+    }
+}
+
+/// What to do now. Facts that time calls for come first, until none is due any more.
+pub(super) fn decide_held(record: &Record, view: &View) -> Decision {
+    let Some(current) = view.current else {
+        return unconfigured(record, view.now);
+    };
+    let conditions = conditions(view, current);
+    let intent = &record.action.intent;
+    let (known, facts) = with_due_facts(record, &conditions);
+    match permit(intent, &known, &conditions) {
+        Ok(_) if view.no_sends && facts.is_empty() => Decision::HoldBack,
+        Ok(leave) if !view.no_sends => {
+            let reuse = may_reuse_connection(intent, &known, current, view.now);
+            Decision::Send {
+                leave,
+                facts,
+                reuse,
+            }
+        }
+        Ok(_) => Decision::Write {
+            facts,
+            next: next_row(&decide(intent, &known, &conditions)),
+        },
+        Err(next) if facts.is_empty() && next.at <= view.now && !view.no_questions => {
+            match next.step {
+                Step::LookUp => Decision::LookUp,
+                Step::Poll { attempt } => Decision::Poll(attempt),
+                Step::Send(_)
+                | Step::CancelByKey { .. }
+                | Step::Wait
+                | Step::Review(_)
+                | Step::None => write_or_rest(record, facts, &next),
+            }
+        }
+        Err(next) => write_or_rest(record, facts, &next),
+    }
+}
+
+/// The next step as it stands once these facts are recorded.
+pub(super) fn next_row_after(record: &Record, facts: &[Fact], view: &View) -> NextRow {
+    let Some(current) = view.current else {
+        return unconfigured_row(view.now);
+    };
+    let mut known = record.known.clone();
+    name_facts(&known, view.now, facts.to_vec())
+        .iter()
+        .for_each(|evidence| known.absorb(evidence));
+    next_row(&decide(
+        &record.action.intent,
+        &known,
+        &conditions(view, current),
+    ))
+}
+
+/// The row of an action whose request is in flight: without word by the end of its lease, it is looked at again.
+pub(super) fn in_flight_row(mark: &Fact) -> NextRow {
+    let until = match mark {
+        Fact::Marked(mark) => Some(mark.lease_until),
+        Fact::CancelMarked(mark) => Some(mark.lease_until),
+        _ => None,
+    };
+    NextRow {
+        step: "wait".to_owned(),
+        at: until,
+        why: "a request is in flight".to_owned(),
+    }
+}
+
+/// A next step as it is written down.
+pub(crate) fn next_row(next: &Next) -> NextRow {
+    let timeless = matches!(next.step, Step::Review(_) | Step::None);
+    NextRow {
+        step: next.step.name().to_owned(),
+        at: (!timeless).then_some(next.at),
+        why: next.why.to_string(),
+    }
+}
+
+fn conditions<'a>(view: &View, current: &'a Promises) -> Conditions<'a> {
+    Conditions {
+        now: view.now,
+        current,
+        restore_released: view.restore_released,
+        clock_in_doubt: view.clock_in_doubt,
+        account_in_doubt: view.account_in_doubt,
+        subject_overtaken: false,
+    }
+}
+
+/// What is known once everything that time calls for is recorded, and those records.
+fn with_due_facts(record: &Record, conditions: &Conditions) -> (Known, Vec<Fact>) {
+    let intent = &record.action.intent;
+    let mut known = record.known.clone();
+    let mut facts = Vec::new();
+    while let Some(fact) = due_fact(intent, &known, conditions) {
+        name_facts(&known, conditions.now, vec![fact.clone()])
+            .iter()
+            .for_each(|evidence| known.absorb(evidence));
+        facts.push(fact);
+        assert!(
+            facts.len() < 64,
+            "time calls for one record after another about {}",
+            record.id()
+        );
+    }
+    (known, facts)
+}
+
+fn write_or_rest(record: &Record, facts: Vec<Fact>, next: &Next) -> Decision {
+    let row = next_row(next);
+    if !facts.is_empty() || row != record.next {
+        return Decision::Write { facts, next: row };
+    }
+    let intent = &record.action.intent;
+    let settled = record.status().is_settled();
+    let ends = [intent.deadline, intent.approved_until]
+        .into_iter()
+        .flatten()
+        .filter(|_| !settled);
+    let passed = |at: &Timestamp| record.known.last_at().is_some_and(|last| last >= *at);
+    Decision::Rest {
+        at: ends.filter(|at| !passed(at)).chain(row.at).min(),
+    }
+}
+
+fn unconfigured(record: &Record, now: Timestamp) -> Decision {
+    let row = unconfigured_row(now);
+    if record.next.why == row.why {
+        Decision::Rest { at: row.at }
+    } else {
+        Decision::Write {
+            facts: Vec::new(),
+            next: row,
+        }
+    }
+}
+
+fn unconfigured_row(now: Timestamp) -> NextRow {
+    NextRow {
+        step: "wait".to_owned(),
+        at: Some(now + UNCONFIGURED_REST),
+        why: "its destination or operation is not configured here any more".to_owned(),
+    }
+}

@@ -1,0 +1,655 @@
+//! The engine's logic without I/O: events in, commands out, time and randomness as data.
+//!
+//! A shell feeds [`Driver::handle`] with what happened and carries out the [`Command`]s that come back, in any order and with any
+//! delay; each command is answered by exactly one event. The driver holds at most one claim per action. Everything it knows can
+//! be lost at any moment: the queue is rebuilt from the store.
+//!
+//! The way of an action through here: due → claim → the facts that time calls for, and the decision, in one commit → where
+//! that was a mark, one send → evidence, in one commit with the next decision → the next step, or the claim given back.
+
+pub mod gate;
+pub(crate) mod held;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use factum_core::evidence::{AnswerClass, RequestRef};
+use factum_core::{ActionId, Fact, Permission, Promises, Span, Timestamp, WorkerNonce};
+use factum_store::{Claim, NextRow, Record};
+
+use gate::{Gate, GateSettings, Heard, Shut};
+use held::{Decision, Doing, Held, View, decide_held};
+
+/// What happened.
+#[derive(Debug)]
+pub enum Event {
+    /// Time passed.
+    Woke,
+    /// There is something to do about this action at this time: it was admitted, or found in the store.
+    Due {
+        /// Which.
+        action: ActionId,
+        /// Where it goes.
+        destination: String,
+        /// When.
+        at: Timestamp,
+    },
+    /// A claim is held, and this is how the action stands.
+    Claimed(Claim, Box<Record>),
+    /// Somebody else holds it until then, or it is gone (`None`).
+    NotClaimed(ActionId, Option<Timestamp>),
+    /// A commit is durable; this is the claim at its new version, and the action after it.
+    Committed(Claim, Box<Record>),
+    /// A commit was refused as stale, or failed: the claim is not ours any more, evidence came in between, or the store cannot
+    /// write. To be looked at again at this time.
+    NotCommitted(ActionId, Timestamp),
+    /// A request or question ended with these facts.
+    Ended {
+        /// Whose it was.
+        action: ActionId,
+        /// What is known now.
+        facts: Vec<Fact>,
+        /// How the destination behaved, for its gate.
+        heard: Heard,
+    },
+    /// Carrying out a command failed in a way that it should not have. What was marked stays maybe sent.
+    Broken(ActionId),
+    /// Facts that could not be committed under the claim were recorded without it.
+    Recorded(ActionId),
+    /// Sends are held, or allowed again, by an operator.
+    Paused(bool),
+    /// An operator released the restore, or a restore was declared.
+    RestoreReleased(bool),
+    /// The clock stepped, or is trusted again.
+    ClockInDoubt(bool),
+    /// The account behind a destination's credential is in doubt, or confirmed.
+    AccountInDoubt(String, bool),
+    /// No new work is begun; what is in flight may end.
+    Stopping,
+}
+
+/// What the shell is to do.
+#[derive(Debug)]
+pub enum Command {
+    /// Claim this action.
+    Claim(ActionId, Span),
+    /// Commit facts and the next step under the claim.
+    Commit(Box<Commit>),
+    /// Write one effect request. The mark behind the permission is durable.
+    Send(Box<SendOut>),
+    /// Ask the destination whether the effect exists.
+    LookUp(ActionId, Box<Record>),
+    /// Ask the destination how the queued work of this attempt stands.
+    Poll(ActionId, Box<Record>, factum_core::AttemptNo),
+    /// Record facts without a claim: evidence is never refused.
+    Record(ActionId, Vec<Fact>),
+    /// Give a claim back.
+    Release(Claim),
+}
+
+/// A commit under a claim.
+#[derive(Debug)]
+pub struct Commit {
+    /// The hold.
+    pub claim: Claim,
+    /// How the action stood.
+    pub record: Box<Record>,
+    /// New facts.
+    pub facts: Vec<Fact>,
+    /// The next step.
+    pub next: NextRow,
+}
+
+/// An effect request that may be written.
+#[derive(Debug)]
+pub struct SendOut {
+    /// The action, with the mark in its evidence.
+    pub record: Box<Record>,
+    /// The leave to write it.
+    pub permission: Permission,
+    /// A pooled connection may be used.
+    pub reuse: bool,
+}
+
+/// What the driver has to know about a destination.
+#[derive(Clone, Debug)]
+pub struct DestinationPolicy {
+    /// How much it is given at a time.
+    pub gate: GateSettings,
+    /// The current promises of its operations, by name.
+    pub operations: BTreeMap<String, Promises>,
+    /// What counts for operations that are not named.
+    pub any_operation: Option<Promises>,
+}
+
+impl DestinationPolicy {
+    fn promises(&self, operation: &str) -> Option<&Promises> {
+        self.operations
+            .get(operation)
+            .or(self.any_operation.as_ref())
+    }
+}
+
+/// The driver's own bounds.
+#[derive(Clone, Copy, Debug)]
+pub struct DriverLimits {
+    /// Claims held at once.
+    pub held_max: usize,
+    /// How long a claim is held for; longer than any request's lease.
+    pub claim_lease: Span,
+}
+
+/// The engine's logic.
+#[derive(Debug)]
+pub struct Driver {
+    worker: WorkerNonce,
+    limits: DriverLimits,
+    policies: BTreeMap<String, DestinationPolicy>,
+    gates: BTreeMap<String, Gate>,
+    queue: BTreeSet<(Timestamp, ActionId)>,
+    queued: BTreeMap<ActionId, (Timestamp, String)>,
+    /// Actions that wait for a place at their destination's gate, in the order of asking.
+    at_gate: BTreeMap<String, BTreeSet<(Timestamp, ActionId)>>,
+    /// Actions whose send is due and held back by an operator.
+    held_back: BTreeMap<ActionId, String>,
+    held: BTreeMap<ActionId, Held>,
+    claiming: BTreeMap<ActionId, String>,
+    paused: bool,
+    restore_released: bool,
+    clock_in_doubt: bool,
+    accounts_in_doubt: BTreeSet<String>,
+    stopping: bool,
+}
+
+impl Driver {
+    /// A driver for this process instance.
+    #[must_use]
+    pub fn new(
+        worker: WorkerNonce,
+        limits: DriverLimits,
+        policies: BTreeMap<String, DestinationPolicy>,
+        restore_released: bool,
+    ) -> Self {
+        let gates = policies
+            .iter()
+            .map(|(name, policy)| (name.clone(), Gate::new(policy.gate)))
+            .collect();
+        Self {
+            worker,
+            limits,
+            policies,
+            gates,
+            queue: BTreeSet::new(),
+            queued: BTreeMap::new(),
+            at_gate: BTreeMap::new(),
+            held_back: BTreeMap::new(),
+            held: BTreeMap::new(),
+            claiming: BTreeMap::new(),
+            paused: false,
+            restore_released,
+            clock_in_doubt: false,
+            accounts_in_doubt: BTreeSet::new(),
+            stopping: false,
+        }
+    }
+
+    /// Takes in what happened, and says what is to be done. `now` is the store's time.
+    pub fn handle(&mut self, event: Event, now: Timestamp) -> Vec<Command> {
+        let mut out = Vec::new();
+        match event {
+            Event::Woke => {}
+            Event::Due {
+                action,
+                destination,
+                at,
+            } => self.due(action, destination, at),
+            Event::Claimed(claim, record) => {
+                self.claiming.remove(&record.id());
+                self.advance(Held::new(claim, record), now, &mut out);
+            }
+            Event::NotClaimed(action, free_at) => {
+                if let Some((destination, at)) = self.claiming.remove(&action).zip(free_at) {
+                    self.enqueue(action, destination, at);
+                }
+            }
+            Event::Committed(claim, record) => self.committed(claim, record, now, &mut out),
+            Event::NotCommitted(action, again) => self.not_committed(action, again, now, &mut out),
+            Event::Ended {
+                action,
+                facts,
+                heard,
+            } => self.ended(action, facts, heard, now, &mut out),
+            Event::Recorded(action) => self.recorded(action, now),
+            Event::Broken(action) => self.broken(action, now),
+            Event::Paused(paused) => {
+                self.paused = paused;
+                self.look_at_all(now);
+            }
+            Event::RestoreReleased(released) => {
+                self.restore_released = released;
+                self.look_at_all(now);
+            }
+            Event::ClockInDoubt(doubt) => self.clock_in_doubt = doubt,
+            Event::AccountInDoubt(destination, true) => {
+                self.accounts_in_doubt.insert(destination);
+            }
+            Event::AccountInDoubt(destination, false) => {
+                self.accounts_in_doubt.remove(&destination);
+            }
+            Event::Stopping => self.stopping = true,
+        }
+        self.begin_due(now, &mut out);
+        out
+    }
+
+    /// When to wake up if nothing happens before.
+    #[must_use]
+    pub fn next_wake(&self) -> Option<Timestamp> {
+        if self.stopping || self.full() {
+            None
+        } else {
+            self.queue.first().map(|(at, _)| *at)
+        }
+    }
+
+    /// Requests and commits under way; a stopping engine is done when there are none.
+    #[must_use]
+    pub fn under_way(&self) -> usize {
+        self.held.len() + self.claiming.len()
+    }
+
+    /// The actions whose effect requests are in flight: what a shutdown could not wait for.
+    #[must_use]
+    pub fn in_flight(&self) -> Vec<(ActionId, RequestRef)> {
+        self.held
+            .iter()
+            .filter_map(|(action, held)| held.in_flight().map(|request| (*action, request)))
+            .collect()
+    }
+
+    /// How many actions wait for their time or for a place at a gate.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.queued.len()
+            + self.held_back.len()
+            + self.at_gate.values().map(BTreeSet::len).sum::<usize>()
+    }
+
+    /// The gate of a destination, for people.
+    #[must_use]
+    pub fn gate(&self, destination: &str) -> Option<&Gate> {
+        self.gates.get(destination)
+    }
+
+    fn full(&self) -> bool {
+        self.held.len() + self.claiming.len() >= self.limits.held_max
+    }
+
+    // ---- the queue
+
+    fn due(&mut self, action: ActionId, destination: String, at: Timestamp) {
+        if let Some(held) = self.held.get_mut(&action) {
+            held.look_again = true;
+        } else if !self.claiming.contains_key(&action) {
+            self.enqueue(action, destination, at);
+        }
+    }
+
+    fn enqueue(&mut self, action: ActionId, destination: String, at: Timestamp) {
+        self.dequeue(action);
+        self.queue.insert((at, action));
+        self.queued.insert(action, (at, destination));
+    }
+
+    fn dequeue(&mut self, action: ActionId) {
+        if let Some((at, _)) = self.queued.remove(&action) {
+            self.queue.remove(&(at, action));
+        }
+        self.held_back.remove(&action);
+        self.at_gate
+            .values_mut()
+            .for_each(|waiting| waiting.retain(|(_, waits)| *waits != action));
+    }
+
+    /// Conditions changed for everything: decide anew about all that waits.
+    fn look_at_all(&mut self, now: Timestamp) {
+        let held_back = std::mem::take(&mut self.held_back);
+        let queued: Vec<_> = self
+            .queued
+            .iter()
+            .map(|(action, (_, destination))| (*action, destination.clone()))
+            .collect();
+        for (action, destination) in held_back.into_iter().chain(queued) {
+            self.enqueue(action, destination, now);
+        }
+    }
+
+    fn begin_due(&mut self, now: Timestamp, out: &mut Vec<Command>) {
+        while !self.stopping && !self.full() {
+            let Some((at, action)) = self.queue.first().copied().filter(|(at, _)| *at <= now)
+            else {
+                break;
+            };
+            self.queue.remove(&(at, action));
+            let Some((_, destination)) = self.queued.remove(&action) else {
+                continue;
+            };
+            self.claiming.insert(action, destination);
+            out.push(Command::Claim(action, self.limits.claim_lease));
+        }
+    }
+
+    // ---- one held action
+
+    /// Decides what comes next for an action that is held, and does it.
+    fn advance(&mut self, held: Held, now: Timestamp, out: &mut Vec<Command>) {
+        let decision = decide_held(&held.record, &self.view(&held.record, now));
+        match decision {
+            Decision::Send { .. } | Decision::LookUp | Decision::Poll(_) => {
+                self.begin(held, decision, now, out)
+            }
+            Decision::Write { facts, next } => self.commit(held, facts, next, Doing::Deciding, out),
+            Decision::Rest { at } => self.rest(held, at, now, out),
+            Decision::HoldBack => {
+                let (action, destination) = (
+                    held.record.id(),
+                    held.record.action.scope.destination.clone(),
+                );
+                self.rest(held, None, now, out);
+                self.held_back.insert(action, destination);
+            }
+        }
+    }
+
+    fn view(&self, record: &Record, now: Timestamp) -> View<'_> {
+        let scope = &record.action.scope;
+        let policy = self.policies.get(&scope.destination);
+        View {
+            now,
+            current: policy.and_then(|policy| policy.promises(&scope.operation)),
+            restore_released: self.restore_released,
+            clock_in_doubt: self.clock_in_doubt,
+            account_in_doubt: self.accounts_in_doubt.contains(&scope.destination),
+            no_sends: self.paused || self.stopping,
+            no_questions: self.stopping,
+        }
+    }
+
+    /// Begins a request or a question, if the destination's gate lets it.
+    fn begin(&mut self, held: Held, decision: Decision, now: Timestamp, out: &mut Vec<Command>) {
+        let action = held.record.id();
+        let destination = held.record.action.scope.destination.clone();
+        if let Some(shut) = self
+            .gates
+            .get_mut(&destination)
+            .and_then(|gate| gate.enter(action, now).err())
+        {
+            self.wait_at_gate(held, destination, shut, now, out);
+            return;
+        }
+        match decision {
+            Decision::Send {
+                leave,
+                mut facts,
+                reuse,
+            } => {
+                let (mark, marked) = leave.mark(self.worker);
+                let next = held::in_flight_row(&mark);
+                facts.push(mark);
+                self.commit(held, facts, next, Doing::Marked { marked, reuse }, out);
+            }
+            Decision::LookUp => {
+                out.push(Command::LookUp(action, held.record.clone()));
+                self.held.insert(
+                    action,
+                    Held {
+                        doing: Doing::Asking,
+                        ..held
+                    },
+                );
+            }
+            Decision::Poll(attempt) => {
+                out.push(Command::Poll(action, held.record.clone(), attempt));
+                self.held.insert(
+                    action,
+                    Held {
+                        doing: Doing::Asking,
+                        ..held
+                    },
+                );
+            }
+            Decision::Write { .. } | Decision::Rest { .. } | Decision::HoldBack => {
+                unreachable!("only requests and questions pass a gate")
+            }
+        }
+    }
+
+    fn wait_at_gate(
+        &mut self,
+        held: Held,
+        destination: String,
+        shut: Shut,
+        now: Timestamp,
+        out: &mut Vec<Command>,
+    ) {
+        let action = held.record.id();
+        if let Some(claim) = held.claim {
+            out.push(Command::Release(claim));
+        }
+        match shut {
+            Shut::Full => {
+                self.at_gate
+                    .entry(destination)
+                    .or_default()
+                    .insert((now, action));
+            }
+            Shut::Rate(until) | Shut::Advised(until) | Shut::Circuit(until) => {
+                self.enqueue(action, destination, until);
+            }
+        }
+    }
+
+    fn commit(
+        &mut self,
+        held: Held,
+        facts: Vec<Fact>,
+        next: NextRow,
+        doing: Doing,
+        out: &mut Vec<Command>,
+    ) {
+        let action = held.record.id();
+        let Held {
+            claim,
+            record,
+            look_again,
+            ..
+        } = held;
+        let Some(claim) = claim else {
+            // The claim is gone, and a decision without one is not written: look at the action again later.
+            self.enqueue(action, record.action.scope.destination, Timestamp::EARLIEST);
+            return;
+        };
+        out.push(Command::Commit(Box::new(Commit {
+            claim,
+            record: record.clone(),
+            facts,
+            next,
+        })));
+        self.held.insert(
+            action,
+            Held {
+                claim: None,
+                record,
+                doing,
+                look_again,
+            },
+        );
+    }
+
+    /// Nothing to do now: the claim goes back, and the action is queued for its time.
+    fn rest(&mut self, held: Held, at: Option<Timestamp>, now: Timestamp, out: &mut Vec<Command>) {
+        let action = held.record.id();
+        let destination = held.record.action.scope.destination.clone();
+        if let Some(claim) = held.claim {
+            out.push(Command::Release(claim));
+        }
+        if held.look_again {
+            self.enqueue(action, destination, now);
+        } else if let Some(at) = at {
+            self.enqueue(action, destination, at);
+        }
+    }
+
+    // ---- answers to commands
+
+    fn committed(
+        &mut self,
+        claim: Claim,
+        record: Box<Record>,
+        now: Timestamp,
+        out: &mut Vec<Command>,
+    ) {
+        let action = record.id();
+        let Some(held) = self.held.remove(&action) else {
+            return;
+        };
+        let look_again = held.look_again;
+        match held.doing {
+            Doing::Marked { marked, reuse } => {
+                let permission = marked.durable();
+                let doing = Doing::Sending(permission.request());
+                out.push(Command::Send(Box::new(SendOut {
+                    record: record.clone(),
+                    permission,
+                    reuse,
+                })));
+                self.held.insert(
+                    action,
+                    Held {
+                        claim: Some(claim),
+                        record,
+                        doing,
+                        look_again,
+                    },
+                );
+            }
+            Doing::Deciding
+            | Doing::Sending(_)
+            | Doing::Asking
+            | Doing::Settling(_)
+            | Doing::Recording => {
+                self.advance(
+                    Held {
+                        claim: Some(claim),
+                        record,
+                        doing: Doing::Deciding,
+                        look_again,
+                    },
+                    now,
+                    out,
+                );
+            }
+        }
+    }
+
+    /// A refused decision is dropped and made anew; refused evidence is recorded without the claim.
+    fn not_committed(
+        &mut self,
+        action: ActionId,
+        again: Timestamp,
+        now: Timestamp,
+        out: &mut Vec<Command>,
+    ) {
+        let Some(held) = self.held.remove(&action) else {
+            return;
+        };
+        let destination = held.record.action.scope.destination.clone();
+        match held.doing {
+            Doing::Settling(facts) => {
+                out.push(Command::Record(action, facts));
+                self.held.insert(
+                    action,
+                    Held {
+                        claim: None,
+                        doing: Doing::Recording,
+                        ..held
+                    },
+                );
+            }
+            Doing::Marked { .. } => {
+                // The place at the gate was taken for a request that will not be written.
+                self.leave_gate(action, &destination, Heard::NotBegun, now);
+                self.enqueue(action, destination, again);
+            }
+            Doing::Deciding | Doing::Sending(_) | Doing::Asking | Doing::Recording => {
+                self.enqueue(action, destination, again);
+            }
+        }
+    }
+
+    fn ended(
+        &mut self,
+        action: ActionId,
+        facts: Vec<Fact>,
+        heard: Heard,
+        now: Timestamp,
+        out: &mut Vec<Command>,
+    ) {
+        let Some(held) = self.held.remove(&action) else {
+            return;
+        };
+        let destination = held.record.action.scope.destination.clone();
+        self.leave_gate(action, &destination, heard, now);
+        let next = held::next_row_after(&held.record, &facts, &self.view(&held.record, now));
+        self.commit(held, facts.clone(), next, Doing::Settling(facts), out);
+    }
+
+    fn recorded(&mut self, action: ActionId, now: Timestamp) {
+        if let Some(held) = self.held.remove(&action) {
+            self.enqueue(action, held.record.action.scope.destination, now);
+        }
+    }
+
+    fn broken(&mut self, action: ActionId, now: Timestamp) {
+        let again = now + Span::from_secs(60);
+        if let Some(destination) = self.claiming.remove(&action) {
+            self.enqueue(action, destination, again);
+        }
+        if let Some(held) = self.held.remove(&action) {
+            let destination = held.record.action.scope.destination;
+            self.leave_gate(action, &destination, Heard::NotBegun, now);
+            self.enqueue(action, destination, again);
+        }
+    }
+
+    /// A place at the gate is free: the one that has waited longest asks again.
+    fn leave_gate(&mut self, action: ActionId, destination: &str, heard: Heard, now: Timestamp) {
+        if let Some(gate) = self.gates.get_mut(destination) {
+            gate.leave(action, heard, now);
+        }
+        let next = self
+            .at_gate
+            .get_mut(destination)
+            .and_then(BTreeSet::pop_first);
+        if let Some((_, waiting)) = next {
+            self.enqueue(waiting, destination.to_owned(), now);
+        }
+    }
+}
+
+/// What a complete answer tells the gate.
+#[must_use]
+pub fn heard_of(class: &AnswerClass, status: u16, retry_after: Option<Span>) -> Heard {
+    match class {
+        AnswerClass::Busy => Heard::Busy(retry_after),
+        AnswerClass::Unknown if status >= 500 => Heard::Nothing,
+        AnswerClass::Unknown if status == 429 => Heard::Busy(retry_after),
+        AnswerClass::Done
+        | AnswerClass::Accepted { .. }
+        | AnswerClass::Rejected { .. }
+        | AnswerClass::Declined { .. }
+        | AnswerClass::InProgress
+        | AnswerClass::AlreadyExists { .. }
+        | AnswerClass::Mismatch
+        | AnswerClass::Unknown => Heard::Answer,
+    }
+}

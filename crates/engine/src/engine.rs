@@ -1,0 +1,321 @@
+//! The engine as its users hold it: submit, ask, decide; the shell carries out the rest.
+
+mod operate;
+mod people;
+mod submit;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
+
+use factum_core::{ActionId, Conditions, Next, Span, Status, Timestamp, WorkerNonce, decide};
+use factum_store::{Filter, Record, Store};
+use factum_transport::{Clock, Transport};
+use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use crate::clock::{AnchoredClock, LocalReading};
+use crate::destination::Destination;
+use crate::driver::{Driver, DriverLimits, Event};
+use crate::keys::Keys;
+use crate::problem::Problem;
+use crate::recover;
+use crate::shell::{self, Change, Message, Shared};
+
+/// The setting under which "sends are held" is kept.
+pub(crate) const PAUSED: &str = "paused";
+
+/// What an engine is started with.
+pub struct Options {
+    /// Where everything is written down.
+    pub store: Arc<dyn Store>,
+    /// What carries requests.
+    pub transport: TransportMaker,
+    /// The secrets that make identities and provider keys.
+    pub keys: Keys,
+    /// Where actions can go.
+    pub destinations: BTreeMap<String, Destination>,
+    /// Unsettled actions at the most; beyond, submissions are refused before anything is recorded.
+    pub unsettled_max: usize,
+    /// Requests, questions and commits under way at once.
+    pub held_max: usize,
+    /// Since when every former process that held this store is known to be dead; `None` where that cannot be told.
+    pub former_workers_gone_at: Option<Timestamp>,
+    /// How long after a restore a new identity without `intent_at` counts as maybe sent (R18).
+    pub restore_grace: Span,
+    /// The clock is not to be trusted until a destination's time agrees with it (R11).
+    pub clock_in_doubt: bool,
+}
+
+/// Makes the transport once the store's clock is known.
+pub type TransportMaker = Box<dyn FnOnce(Arc<dyn Clock>) -> Arc<dyn Transport> + Send>;
+
+/// A running engine.
+pub struct Engine {
+    shared: Arc<Shared>,
+    messages: mpsc::Sender<Message>,
+    unsettled_max: usize,
+    restore_grace: Span,
+    stopping: AtomicBool,
+    loop_task: tokio::sync::Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What became of a submission.
+#[derive(Debug)]
+pub struct Submitted {
+    /// The action.
+    pub record: Box<Record>,
+    /// It was recorded by this very call.
+    pub created: bool,
+}
+
+/// What became of a wish to cancel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cancelled {
+    /// Nothing was sent and nothing will be.
+    Stopped,
+    /// Something may have been sent before: it stays unknown until there is evidence; no more is sent.
+    TooLate,
+}
+
+impl Engine {
+    /// Starts an engine: recovers what a former process left, then carries out whatever is due.
+    ///
+    /// # Errors
+    /// [`Problem`] if the store cannot be read.
+    pub async fn start(options: Options) -> Result<Self, Problem> {
+        let local = LocalReading::take();
+        let clock = Arc::new(AnchoredClock::new(local, options.store.now().await?));
+        let worker = WorkerNonce(random_u64());
+        let transport = (options.transport)(clock.clone());
+        let policies = options
+            .destinations
+            .iter()
+            .map(|(name, d)| (name.clone(), d.policy()))
+            .collect();
+        let contracts = keep_contracts(options.store.as_ref(), &options.destinations).await?;
+        let shared = Arc::new(Shared {
+            store: options.store,
+            transport,
+            clock,
+            keys: options.keys,
+            worker,
+            destinations: options.destinations,
+            contracts: RwLock::new(contracts),
+            changes: broadcast::channel(4_096).0,
+            unsettled: AtomicUsize::new(0),
+            clock_in_doubt: AtomicBool::new(options.clock_in_doubt),
+        });
+        let restore = shared.store.restore().await?;
+        let released = restore
+            .as_ref()
+            .is_none_or(|restore| restore.released.is_some());
+        let limits = DriverLimits {
+            held_max: options.held_max,
+            claim_lease: claim_lease(&shared.destinations),
+        };
+        let mut driver = Driver::new(worker, limits, policies, released);
+        if shared.store.setting(PAUSED).await?.is_some() {
+            driver.handle(Event::Paused(true), shared.now());
+        }
+        recover::recover(
+            &shared,
+            &mut driver,
+            restore.as_ref(),
+            options.former_workers_gone_at,
+        )
+        .await?;
+        let (messages, receiver) = mpsc::channel(4_096);
+        let loop_task = tokio::spawn(shell::run(shared.clone(), driver, receiver));
+        Ok(Self {
+            shared,
+            messages,
+            unsettled_max: options.unsettled_max,
+            restore_grace: options.restore_grace,
+            stopping: AtomicBool::new(false),
+            loop_task: tokio::sync::Mutex::new(Some(loop_task)),
+        })
+    }
+
+    /// One action as it stands.
+    ///
+    /// # Errors
+    /// [`Problem`] if there is none, or the store cannot be read.
+    pub async fn load(&self, id: ActionId) -> Result<Record, Problem> {
+        self.shared
+            .store
+            .load(id)
+            .await?
+            .ok_or_else(|| Problem::unknown_action(id))
+    }
+
+    /// Actions that match, newest first.
+    ///
+    /// # Errors
+    /// [`Problem`] if the store cannot be read.
+    pub async fn list(&self, filter: Filter) -> Result<Vec<Record>, Problem> {
+        Ok(self.shared.store.list(filter).await?)
+    }
+
+    /// The evidence of an action, in the order of storing.
+    ///
+    /// # Errors
+    /// [`Problem`] if there is no such action, or the store cannot be read.
+    pub async fn evidence(&self, id: ActionId) -> Result<Vec<factum_core::Evidence>, Problem> {
+        self.load(id).await?;
+        Ok(self.shared.store.history(id).await?)
+    }
+
+    /// The state and the next step of an action, decided anew.
+    #[must_use]
+    pub fn assess(&self, record: &Record) -> (Status, Next) {
+        let scope = &record.action.scope;
+        let current = self
+            .shared
+            .destinations
+            .get(&scope.destination)
+            .and_then(|d| d.operation(&scope.operation));
+        let pinned = &record.action.intent.promises;
+        let conditions = Conditions {
+            now: self.shared.now(),
+            current: current.map_or(pinned, |operation| &operation.promises),
+            restore_released: record.next.why != factum_core::next::Why::RestoreHeld.to_string(),
+            clock_in_doubt: self.shared.clock_in_doubt.load(Ordering::Relaxed),
+            account_in_doubt: false,
+            subject_overtaken: false,
+        };
+        (
+            record.status(),
+            decide(&record.action.intent, &record.known, &conditions),
+        )
+    }
+
+    /// Changes of state from now on.
+    #[must_use]
+    pub fn changes(&self) -> broadcast::Receiver<Change> {
+        self.shared.changes.subscribe()
+    }
+
+    /// Waits until an action is settled or waits for a person, for so long at the most, and says how it stands then.
+    ///
+    /// # Errors
+    /// [`Problem`] if there is no such action, or the store cannot be read.
+    pub async fn wait(&self, id: ActionId, at_most: Duration) -> Result<Record, Problem> {
+        let deadline = tokio::time::Instant::now() + at_most;
+        let mut changes = self.changes();
+        loop {
+            let record = self.load(id).await?;
+            if record.status().is_settled() || record.next.step == "review" {
+                return Ok(record);
+            }
+            loop {
+                match tokio::time::timeout_at(deadline, changes.recv()).await {
+                    Ok(Ok(change)) if change.action != id => {}
+                    Ok(Ok(_) | Err(broadcast::error::RecvError::Lagged(_))) => break,
+                    Ok(Err(broadcast::error::RecvError::Closed)) | Err(_) => {
+                        return self.load(id).await;
+                    }
+                }
+            }
+        }
+    }
+
+    /// How many actions stand in each state and for each next step.
+    ///
+    /// # Errors
+    /// [`Problem`] if the store cannot be read.
+    pub async fn counts(&self) -> Result<BTreeMap<(String, String), u64>, Problem> {
+        Ok(self.shared.store.counts().await?)
+    }
+
+    /// The configured destinations.
+    #[must_use]
+    pub fn destinations(&self) -> &BTreeMap<String, Destination> {
+        &self.shared.destinations
+    }
+
+    /// The store.
+    #[must_use]
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.shared.store
+    }
+
+    /// The keyed hash by which an identity is found.
+    #[must_use]
+    pub fn identity_hash(
+        &self,
+        scope: &factum_core::Scope,
+        identity: &factum_core::Identity,
+    ) -> factum_core::IdentityHash {
+        self.shared.keys.identity(scope, identity)
+    }
+
+    /// Begins nothing more, lets requests in flight end within `bound`, and records of the others that this process writes
+    /// nothing more. Answers how many those were. A second call does nothing.
+    pub async fn shutdown(&self, bound: Duration) -> usize {
+        self.stopping.store(true, Ordering::Relaxed);
+        let (done, left) = oneshot::channel();
+        let told = self.messages.send(Message::Stop(bound, done)).await.is_ok();
+        let left = if told { left.await.unwrap_or(0) } else { 0 };
+        if let Some(task) = self.loop_task.lock().await.take() {
+            let _ = task.await;
+        }
+        left
+    }
+
+    async fn look_at(&self, record: &Record, at: Timestamp) {
+        let destination = record.action.scope.destination.clone();
+        self.tell(Event::Due {
+            action: record.id(),
+            destination,
+            at,
+        })
+        .await;
+    }
+
+    /// The loop may be gone while the engine shuts down; what is recorded is found again at the next start.
+    async fn tell(&self, event: Event) {
+        let _ = self.messages.send(Message::Event(event)).await;
+    }
+
+    fn announce(&self, record: &Record) {
+        let _ = self.shared.changes.send(Change {
+            action: record.id(),
+            state: record.status().state,
+        });
+    }
+}
+
+/// Long enough for the longest request that a claim has to cover.
+fn claim_lease(destinations: &BTreeMap<String, Destination>) -> Span {
+    let operations = destinations
+        .values()
+        .flat_map(|d| d.operations.values().chain(d.any_operation.as_ref()));
+    operations
+        .map(|op| op.limits.lease())
+        .max()
+        .unwrap_or(Span::from_secs(60))
+        + Span::from_secs(30)
+}
+
+async fn keep_contracts(
+    store: &dyn Store,
+    destinations: &BTreeMap<String, Destination>,
+) -> Result<HashMap<[u8; 32], Arc<factum_contract::Contract>>, Problem> {
+    let mut kept = HashMap::new();
+    for operation in destinations.values().flat_map(|d| d.operations.values()) {
+        if let Some(own) = &operation.contract {
+            store
+                .keep_contract(own.contract.digest(), own.kept.clone())
+                .await?;
+            kept.insert(own.contract.digest(), own.contract.clone());
+        }
+    }
+    Ok(kept)
+}
+
+fn random_u64() -> u64 {
+    // Without randomness no id can be made at all; there is nothing sensible to go on with.
+    getrandom::u64().expect("the operating system gives random bytes")
+}

@@ -1,0 +1,72 @@
+//! What operators decide: holding sends, and life after a restore.
+
+use factum_core::Timestamp;
+use factum_store::Restore;
+
+use super::{Engine, PAUSED};
+use crate::driver::Event;
+use crate::problem::Problem;
+use crate::recover;
+
+impl Engine {
+    /// Holds all sends, or lets them go on; lookups go on meanwhile. Kept over restarts.
+    ///
+    /// # Errors
+    /// [`Problem`] if the store cannot be written.
+    pub async fn set_paused(&self, paused: bool, by: &str) -> Result<(), Problem> {
+        self.shared
+            .store
+            .set_setting(PAUSED, paused.then(|| by.to_owned()))
+            .await?;
+        self.tell(Event::Paused(paused)).await;
+        Ok(())
+    }
+
+    /// Who holds all sends, if somebody does.
+    ///
+    /// # Errors
+    /// [`Problem`] if the store cannot be read.
+    pub async fn paused_by(&self) -> Result<Option<String>, Problem> {
+        Ok(self.shared.store.setting(PAUSED).await?)
+    }
+
+    /// The last restore of the store from a copy.
+    ///
+    /// # Errors
+    /// [`Problem`] if the store cannot be read.
+    pub async fn restore(&self) -> Result<Option<Restore>, Problem> {
+        Ok(self.shared.store.restore().await?)
+    }
+
+    /// Declares that the store came from a copy. Everything unsettled becomes maybe sent, and sends are held until
+    /// [`Engine::release_restore`].
+    ///
+    /// # Errors
+    /// [`Problem`] if the store cannot be written.
+    pub async fn declare_restored(
+        &self,
+        copy_until: Option<Timestamp>,
+    ) -> Result<Restore, Problem> {
+        let restore = self.shared.store.declare_restored(copy_until).await?;
+        self.tell(Event::RestoreReleased(false)).await;
+        for (action, destination) in recover::mark_maybe_sent(&self.shared, &restore).await? {
+            self.tell(Event::Due {
+                action,
+                destination,
+                at: restore.at,
+            })
+            .await;
+        }
+        Ok(restore)
+    }
+
+    /// Lets effect requests go on after a restore.
+    ///
+    /// # Errors
+    /// [`Problem`] if the store cannot be written.
+    pub async fn release_restore(&self, by: &str) -> Result<Option<Restore>, Problem> {
+        let restore = self.shared.store.release_restore(by.to_owned()).await?;
+        self.tell(Event::RestoreReleased(true)).await;
+        Ok(restore)
+    }
+}

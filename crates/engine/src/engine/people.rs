@@ -1,0 +1,167 @@
+//! What people decide: withdrawing, ruling, asking once more.
+
+use factum_core::evidence::{Ruling, Verdict};
+use factum_core::{ActionId, Fact, State, Status, Timestamp};
+use factum_store::Record;
+
+use super::{Cancelled, Engine};
+use crate::problem::{Code, Problem};
+
+impl Engine {
+    /// Withdraws an action: no more sends. What may have been sent stays unknown until there is evidence.
+    ///
+    /// # Errors
+    /// [`Problem`] if there is no such action, or the store cannot be written.
+    pub async fn cancel(
+        &self,
+        id: ActionId,
+        by: &str,
+        why: &str,
+    ) -> Result<(Cancelled, Record), Problem> {
+        let record = self.load(id).await?;
+        if !record.status().is_settled() {
+            self.record(
+                id,
+                vec![Fact::CancelRequested {
+                    by: by.to_owned(),
+                    why: why.to_owned(),
+                }],
+            )
+            .await?;
+        }
+        let record = self.load(id).await?;
+        let cancelled = if record.status().state == State::Cancelled {
+            Cancelled::Stopped
+        } else {
+            Cancelled::TooLate
+        };
+        Ok((cancelled, record))
+    }
+
+    /// Records a person's ruling. It replaces open reviews and earlier rulings.
+    ///
+    /// # Errors
+    /// [`Code::DoesNotApply`] where the evidence leaves nothing to rule on, or nothing could follow from it.
+    pub async fn rule(
+        &self,
+        id: ActionId,
+        ruling: Ruling,
+        by: &str,
+        why: &str,
+    ) -> Result<Record, Problem> {
+        let record = self.load(id).await?;
+        let (status, _) = self.assess(&record);
+        verdict_applies(&record, &status, &ruling, self.shared.now())?;
+        let verdict = Verdict {
+            ruling,
+            by: by.to_owned(),
+            why: why.to_owned(),
+            at: self.shared.store.now().await?,
+            supersedes: record.known.answered_by_a_verdict(),
+        };
+        self.record(id, vec![Fact::Verdict(verdict)]).await?;
+        self.load(id).await
+    }
+
+    /// Asks the destination once more.
+    ///
+    /// # Errors
+    /// [`Code::DoesNotApply`] where the destination has no lookup, or the action is settled.
+    pub async fn check_again(&self, id: ActionId, by: &str) -> Result<Record, Problem> {
+        let record = self.load(id).await?;
+        let status = record.status();
+        let refuse = |rule: &str, remedy: &str| {
+            Err(Problem::new(Code::DoesNotApply, "", rule, remedy).about(id))
+        };
+        if record.action.intent.promises.lookup.is_none() {
+            return refuse(
+                "the destination offers no lookup",
+                "look there by hand, and give a verdict",
+            );
+        }
+        if status.state.is_final() {
+            return refuse("the action is settled", "read its evidence");
+        }
+        let at = self.shared.store.now().await?;
+        self.record(
+            id,
+            vec![Fact::CheckAgain {
+                by: by.to_owned(),
+                at,
+            }],
+        )
+        .await?;
+        self.load(id).await
+    }
+
+    /// Records facts about an action from outside, and looks at it at once.
+    ///
+    /// # Errors
+    /// [`Problem`] if there is no such action, or the store cannot be written.
+    pub async fn record(&self, id: ActionId, facts: Vec<Fact>) -> Result<(), Problem> {
+        let recorded = self
+            .shared
+            .store
+            .record(id, facts)
+            .await?
+            .ok_or_else(|| Problem::unknown_action(id))?;
+        let record = self.load(id).await?;
+        self.look_at(&record, recorded.at).await;
+        self.announce(&record);
+        Ok(())
+    }
+}
+
+/// Whether anything could follow from this ruling.
+fn verdict_applies(
+    record: &Record,
+    status: &Status,
+    ruling: &Ruling,
+    now: Timestamp,
+) -> Result<(), Problem> {
+    let id = record.id();
+    let refuse = |rule: String, remedy: &str| {
+        Err(Problem::new(Code::DoesNotApply, "/verdict", rule, remedy).about(id))
+    };
+    let open = matches!(status.state, State::OutcomeUnknown | State::Accepted);
+    let disputed = status.contradicted || status.duplicate_suspected();
+    let word = status.state.name();
+    match ruling {
+        _ if status.state == State::Dispatching => refuse(
+            "a request is in flight".to_owned(),
+            "wait until it ended; then give the verdict",
+        ),
+        Ruling::Happened { .. } | Ruling::DidNotHappen | Ruling::CannotBeKnown
+            if !open && !disputed =>
+        {
+            refuse(
+                format!("the state is {word}, which the evidence already supports"),
+                "read the evidence; a verdict is for what is not known",
+            )
+        }
+        Ruling::SendAgain if status.state == State::Succeeded && !disputed => refuse(
+            "the effect exists".to_owned(),
+            "for a second effect, submit again under another key",
+        ),
+        Ruling::SendAgain
+            if record
+                .action
+                .intent
+                .deadline
+                .is_some_and(|deadline| now >= deadline) =>
+        {
+            refuse(
+                "the deadline has passed, and nothing is sent after it".to_owned(),
+                "submit again under another key, once it is certain that nothing happened",
+            )
+        }
+        Ruling::SendAgain if record.known.is_withdrawn() => refuse(
+            "the action was withdrawn, or its authority ended".to_owned(),
+            "submit again under another key, once it is certain that nothing happened",
+        ),
+        Ruling::Happened { .. }
+        | Ruling::DidNotHappen
+        | Ruling::CannotBeKnown
+        | Ruling::SendAgain => Ok(()),
+    }
+}

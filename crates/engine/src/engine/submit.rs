@@ -1,0 +1,273 @@
+//! Submitting: what an action is made of, and what is refused before anything is recorded.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use factum_core::{ActionId, Epoch, Fact, IdentityHash, Intent, Known, Timestamp};
+use factum_store::{Action, Admission, Admitted, Content, NextRow, Record};
+
+use super::{Engine, Submitted, random_u64};
+use crate::carry::effect_request;
+use crate::destination::{Destination, Operation};
+use crate::failpoint::{CrashPoint, reach};
+use crate::problem::{Code, Problem, from_build_error};
+use crate::submission::{Checked, Submission};
+
+impl Engine {
+    /// Records a submission, or joins the action that its identity names. What it answers is durable.
+    ///
+    /// # Errors
+    /// [`Problem`]; nothing was recorded then. After [`Code::StoreUnavailable`] the same submission may be repeated, and joins.
+    pub async fn submit(
+        &self,
+        submission: Submission,
+        tenant: &str,
+        principal: &str,
+    ) -> Result<Submitted, Problem> {
+        if self.stopping.load(Ordering::Relaxed) {
+            let rule = "the engine is shutting down and takes nothing on";
+            return Err(Problem::new(
+                Code::ShuttingDown,
+                "",
+                rule,
+                "try again; the same identity joins",
+            )
+            .after(Duration::from_secs(2)));
+        }
+        let checked = submission.check(tenant, principal)?;
+        let now = self.shared.store.now().await?;
+        let admission = self.admission(checked, now).await?;
+        self.join_or_room(&admission.action).await?;
+        reach(CrashPoint::C1);
+        match self.shared.store.admit(admission).await? {
+            Admitted::Created(record, _) => {
+                self.look_at(&record, record.next.at.unwrap_or(now)).await;
+                self.announce(&record);
+                Ok(Submitted {
+                    record,
+                    created: true,
+                })
+            }
+            Admitted::Joined(record) => Ok(Submitted {
+                record,
+                created: false,
+            }),
+            Admitted::Conflict { first, members } => Err(conflict(&first, &members)),
+        }
+    }
+
+    /// Beyond the bound on unsettled actions only repeats are taken: they join and add nothing.
+    async fn join_or_room(&self, action: &Action) -> Result<(), Problem> {
+        if self.shared.unsettled.load(Ordering::Relaxed) < self.unsettled_max
+            || self
+                .shared
+                .store
+                .find(action.identity_hash)
+                .await?
+                .is_some()
+        {
+            return Ok(());
+        }
+        let rule = format!(
+            "{} actions are unsettled, which is the bound",
+            self.unsettled_max
+        );
+        Err(Problem::new(
+            Code::QueueFull,
+            "",
+            rule,
+            "try again later, or raise limits.unsettled_max",
+        )
+        .after(Duration::from_secs(5)))
+    }
+
+    async fn admission(&self, checked: Checked, now: Timestamp) -> Result<Admission, Problem> {
+        let (destination, operation) =
+            self.operation(&checked.scope.destination, &checked.scope.operation)?;
+        if let Some(deadline) = checked.deadline.filter(|deadline| *deadline <= now) {
+            let rule = format!("the deadline is {} in the past", now.since(deadline));
+            return Err(Problem::new(
+                Code::DeadlinePassed,
+                "/deadline",
+                rule,
+                "set a later one, or leave it out",
+            ));
+        }
+        let keys = &self.shared.keys;
+        let identity_hash = keys.identity(&checked.scope, &checked.identity);
+        let id = ActionId::new(now, identity_hash.lane(), random_u64());
+        let intent = Intent {
+            action: id,
+            submitted_at: now,
+            intent_at: checked.intent_at,
+            not_before: checked.not_before,
+            deadline: checked.deadline,
+            approved_until: None,
+            finish: operation.finish,
+            preference: operation.preference.clone(),
+            limits: operation.limits,
+            promises: operation.promises.clone(),
+        };
+        let action = self.action(checked, intent, operation, identity_hash);
+        self.check_buildable(&action, operation)?;
+        let facts = self.restored_before(&action, now).await?;
+        let at = action.intent.not_before.map_or(now, |at| at.max(now));
+        let why = if facts.is_empty() {
+            "recorded and not sent yet"
+        } else {
+            "it may have been sent before a restore"
+        };
+        tracing::debug!(action = %id, destination = %destination.name, "submission checked");
+        Ok(Admission {
+            action,
+            facts,
+            next: NextRow {
+                step: "send".to_owned(),
+                at: Some(at),
+                why: why.to_owned(),
+            },
+            claim_for: None,
+        })
+    }
+
+    fn action(
+        &self,
+        checked: Checked,
+        intent: Intent,
+        operation: &Operation,
+        identity_hash: IdentityHash,
+    ) -> Action {
+        let keys = &self.shared.keys;
+        Action {
+            fingerprint: keys.fingerprint(&checked.params_canonical, &checked.payload_canonical),
+            members: checked
+                .compared
+                .iter()
+                .map(|(pointer, value)| {
+                    (pointer.clone(), keys.member(identity_hash, pointer, value))
+                })
+                .collect(),
+            identity_hash,
+            scope: checked.scope,
+            identity: checked.identity,
+            content: Content {
+                contract: operation
+                    .contract
+                    .as_ref()
+                    .map_or([0; 32], |own| own.contract.digest()),
+                params: checked.params,
+                payload: checked.payload,
+                summary: checked.summary,
+                conversation: checked.conversation,
+                trace: checked.trace,
+            },
+            intent,
+        }
+    }
+
+    /// What cannot be sent is refused at submission, not found out later.
+    fn check_buildable(&self, action: &Action, operation: &Operation) -> Result<(), Problem> {
+        let Some(contract) = &operation.contract else {
+            return Ok(());
+        };
+        let trial = Record {
+            action: action.clone(),
+            known: Known::default(),
+            version: 0,
+            next: NextRow {
+                step: "none".to_owned(),
+                at: None,
+                why: String::new(),
+            },
+        };
+        effect_request(
+            &self.shared.keys,
+            &trial,
+            &contract.contract,
+            Epoch::default(),
+        )
+        .map(|_| ())
+        .map_err(|error| from_build_error(&error))
+    }
+
+    /// An identity that is older than a restore, or may be, is maybe sent even when it is new (R18).
+    async fn restored_before(&self, action: &Action, now: Timestamp) -> Result<Vec<Fact>, Problem> {
+        let Some(restore) = self.shared.store.restore().await? else {
+            return Ok(Vec::new());
+        };
+        let maybe_sent = match action.intent.intent_at {
+            Some(intent_at) => intent_at < restore.at,
+            None => now < restore.at + self.restore_grace,
+        };
+        let first_arrival = action
+            .intent
+            .intent_at
+            .map(|intent_at| intent_at.min(restore.copy_until));
+        let fact = Fact::StoreRestored {
+            copy_until: restore.copy_until,
+            at: restore.at,
+            first_arrival,
+        };
+        Ok(if maybe_sent { vec![fact] } else { Vec::new() })
+    }
+
+    fn operation(
+        &self,
+        destination: &str,
+        operation: &str,
+    ) -> Result<(&Destination, &Operation), Problem> {
+        let Some(found) = self.shared.destinations.get(destination) else {
+            let known: Vec<&str> = self
+                .shared
+                .destinations
+                .keys()
+                .map(String::as_str)
+                .collect();
+            let remedy = if known.is_empty() {
+                "add one: `factum destination add`".to_owned()
+            } else {
+                format!(
+                    "use one of: {}; or add it with `factum destination add`",
+                    known.join(", ")
+                )
+            };
+            let rule = format!("no destination {destination:?} is configured here");
+            return Err(Problem::new(
+                Code::UnknownDestination,
+                "/destination",
+                rule,
+                remedy,
+            ));
+        };
+        match found.operation(operation) {
+            Some(known) => Ok((found, known)),
+            None => {
+                let known: Vec<&str> = found.operations.keys().map(String::as_str).collect();
+                let rule =
+                    format!("the destination {destination:?} has no operation {operation:?}");
+                Err(Problem::new(
+                    Code::UnknownOperation,
+                    "/operation",
+                    rule,
+                    format!("use one of: {}", known.join(", ")),
+                ))
+            }
+        }
+    }
+}
+
+fn conflict(first: &Record, members: &[String]) -> Problem {
+    let named = if members.is_empty() {
+        "its content differs".to_owned()
+    } else {
+        format!("{} differ", members.join(", "))
+    };
+    let member = members.first().cloned().unwrap_or_default();
+    let rule = format!(
+        "this identity names {}, recorded earlier with another intent: {named}",
+        first.id()
+    );
+    let remedy =
+        "to repeat the first intent, send it unchanged; for a second effect, use another key";
+    Problem::new(Code::IdentityConflict, member, rule, remedy).about(first.id())
+}

@@ -1,0 +1,212 @@
+//! What an interface answers when it cannot do what was asked: member, rule and remedy, under a stable code.
+//!
+//! A destination's refusal is no problem of ours; it is evidence. Each code has a page under `docs/errors/`.
+
+use std::time::Duration;
+
+use factum_core::ActionId;
+use factum_store::{StoreError, StoreErrorKind};
+
+/// Why a request was not carried out. Nothing was recorded unless the code's page says so.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{code}: {rule} ({remedy})", code = .code.code())]
+pub struct Problem {
+    /// Which kind.
+    pub code: Code,
+    /// JSON pointer of the member that it is about; empty for the whole request.
+    pub member: Box<str>,
+    /// The rule that was broken.
+    pub rule: Box<str>,
+    /// What to do about it.
+    pub remedy: Box<str>,
+    /// The action that it is about.
+    pub action: Option<ActionId>,
+    /// Not before this long.
+    pub retry_after: Option<Duration>,
+}
+
+macro_rules! codes {
+    ($($variant:ident $code:literal $slug:literal $status:literal $title:literal;)*) => {
+        /// The kinds of problem. Codes are never reused.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Code { $(#[doc = $title] $variant,)* }
+
+        impl Code {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// `F1007` and the like.
+            #[must_use]
+            pub fn code(self) -> &'static str { match self { $(Self::$variant => $code,)* } }
+
+            /// The last part of the problem's URN: `urn:factum:problem:identity-conflict`.
+            #[must_use]
+            pub fn slug(self) -> &'static str { match self { $(Self::$variant => $slug,)* } }
+
+            /// The HTTP status that goes with it.
+            #[must_use]
+            pub fn status(self) -> u16 { match self { $(Self::$variant => $status,)* } }
+
+            /// One line for people.
+            #[must_use]
+            pub fn title(self) -> &'static str { match self { $(Self::$variant => $title,)* } }
+        }
+    };
+}
+
+codes! {
+    MalformedJson "F1001" "malformed-json" 400 "the body is not JSON";
+    UnknownMember "F1002" "unknown-member" 400 "the body has a member that is not known";
+    WrongType "F1003" "wrong-type" 400 "a member has the wrong type or form";
+    MissingIdentity "F1004" "missing-identity" 400 "the submission names no identity";
+    UnknownDestination "F1005" "unknown-destination" 404 "no destination of this name is configured";
+    UnknownOperation "F1006" "unknown-operation" 404 "the destination has no operation of this name";
+    IdentityConflict "F1007" "identity-conflict" 422 "the identity names an action with another intent";
+    DeadlinePassed "F1008" "deadline-passed" 422 "the deadline is not in the future";
+    TooLarge "F1009" "too-large" 413 "the body is larger than is allowed";
+    NumberRange "F1010" "number-range" 400 "a number is beyond what a double can hold";
+    BadIdentity "F1011" "bad-identity" 400 "the identity has a form that is not allowed";
+    BadParams "F1012" "bad-params" 422 "the request cannot be built from params and payload";
+    DuplicateMember "F1013" "duplicate-member" 400 "an object has the same member twice";
+    TooDeep "F1014" "too-deep" 400 "the body is nested deeper than is allowed";
+    BadTimes "F1015" "bad-times" 422 "the times of the submission contradict each other";
+    IdentityTwice "F1016" "identity-twice" 400 "header and body name different identities";
+    UnknownAction "F1020" "unknown-action" 404 "there is no such action";
+    DoesNotApply "F1021" "does-not-apply" 409 "that cannot be done in the action's state";
+    Unauthorized "F1022" "unauthorized" 401 "the token is missing or wrong";
+    UnknownRoute "F1023" "unknown-route" 404 "there is no such address";
+    WrongMethod "F1024" "wrong-method" 405 "the address does not take this method";
+    BadQuery "F1025" "bad-query" 400 "a query parameter is unknown or has the wrong form";
+    WrongMediaType "F1026" "wrong-media-type" 415 "the body has to be JSON";
+    QueueFull "F1030" "queue-full" 429 "as many actions are unsettled as are allowed";
+    StoreUnavailable "F1031" "store-unavailable" 503 "the store cannot be written now";
+    DiskFull "F1032" "disk-full" 507 "the disk that holds the store is full";
+    ShuttingDown "F1033" "shutting-down" 503 "the engine is shutting down";
+    BadConfig "F1040" "bad-config" 500 "the configuration has an error";
+    BadContract "F1041" "bad-contract" 500 "a contract has an error";
+    StoreHeld "F1050" "store-held" 503 "another process holds the store";
+    StoreTooNew "F1051" "store-too-new" 500 "the store was written by a newer version";
+    StoreDamaged "F1052" "store-damaged" 500 "a row or file of the store is damaged";
+    StoreFailed "F1053" "store-failed" 500 "the database reported an error";
+}
+
+impl Code {
+    /// The kind with this code.
+    #[must_use]
+    pub fn from_code(text: &str) -> Option<Self> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|code| code.code().eq_ignore_ascii_case(text))
+    }
+}
+
+impl Problem {
+    /// A new problem.
+    #[must_use]
+    pub fn new(
+        code: Code,
+        member: impl Into<Box<str>>,
+        rule: impl Into<Box<str>>,
+        remedy: impl Into<Box<str>>,
+    ) -> Self {
+        Self {
+            code,
+            member: member.into(),
+            rule: rule.into(),
+            remedy: remedy.into(),
+            action: None,
+            retry_after: None,
+        }
+    }
+
+    /// The same, about this action.
+    #[must_use]
+    pub fn about(self, action: ActionId) -> Self {
+        Self {
+            action: Some(action),
+            ..self
+        }
+    }
+
+    /// The same, to be tried again after this long.
+    #[must_use]
+    pub fn after(self, wait: Duration) -> Self {
+        Self {
+            retry_after: Some(wait),
+            ..self
+        }
+    }
+
+    /// There is no action of this id.
+    #[must_use]
+    pub fn unknown_action(id: ActionId) -> Self {
+        Self::new(
+            Code::UnknownAction,
+            "",
+            format!("no action {id} is recorded here"),
+            "check the id; it is in the answer to the submission",
+        )
+        .about(id)
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        let rule = error.to_string();
+        match error.kind {
+            StoreErrorKind::Unavailable(_) | StoreErrorKind::InDoubt(_) => Self::new(
+                Code::StoreUnavailable,
+                "",
+                rule,
+                "try again; the same identity joins",
+            )
+            .after(Duration::from_secs(1)),
+            StoreErrorKind::Full => Self::new(
+                Code::DiskFull,
+                "",
+                rule,
+                "free space on the disk that holds the store",
+            )
+            .after(Duration::from_secs(30)),
+            StoreErrorKind::Corrupt { .. } => Self::new(
+                Code::StoreDamaged,
+                "",
+                rule,
+                "run `factum doctor`; restore a backup if it says so",
+            ),
+            StoreErrorKind::TooNew { .. } => {
+                Self::new(Code::StoreTooNew, "", rule, "run the newer program")
+            }
+            StoreErrorKind::Held { .. } => Self::new(
+                Code::StoreHeld,
+                "",
+                rule,
+                "stop the other process, or set FACTUM_URL to talk to it",
+            ),
+            StoreErrorKind::Unsuitable { .. } => Self::new(
+                Code::BadConfig,
+                "/store/url",
+                rule,
+                "put the store on a local disk",
+            ),
+            StoreErrorKind::Database(_) => Self::new(
+                Code::StoreFailed,
+                "",
+                rule,
+                "see the log; run `factum doctor`",
+            ),
+        }
+    }
+}
+
+/// The problem of a request that cannot be built from what was submitted.
+#[must_use]
+pub fn from_build_error(error: &factum_contract::BuildError) -> Problem {
+    Problem::new(
+        Code::BadParams,
+        error.member.clone(),
+        error.kind.rule(),
+        error.kind.remedy(),
+    )
+}

@@ -1,0 +1,156 @@
+//! What a former process left: found at start, before anything is carried out.
+
+use factum_core::{ActionId, Fact, Timestamp};
+use factum_store::{Record, Restore};
+
+use crate::driver::{Driver, Event};
+use crate::problem::Problem;
+use crate::shell::Shared;
+
+/// Rows that are read at once.
+const BATCH: usize = 512;
+
+/// Fills the driver's queue from the store. Marks of former processes become maybe sent: at once where those processes are
+/// known to be dead, else when their leases run out. After a restore, everything unsettled is maybe sent (R18).
+pub(crate) async fn recover(
+    shared: &Shared,
+    driver: &mut Driver,
+    restore: Option<&Restore>,
+    gone_at: Option<Timestamp>,
+) -> Result<(), Problem> {
+    let mut after = None;
+    let mut recovered = 0usize;
+    loop {
+        let due = shared.store.due(after, BATCH).await?;
+        let Some(last) = due.last() else { break };
+        after = Some((last.at, last.action));
+        for row in due {
+            let mut at = row.at;
+            if let Some(record) = shared.store.load(row.action).await? {
+                let facts = left_behind(shared, &record, restore, gone_at);
+                if !facts.is_empty() {
+                    recovered += 1;
+                    at = shared
+                        .store
+                        .record(row.action, facts)
+                        .await?
+                        .map_or(at, |recorded| recorded.at);
+                }
+            }
+            driver.handle(
+                Event::Due {
+                    action: row.action,
+                    destination: row.destination,
+                    at,
+                },
+                Timestamp::EARLIEST,
+            );
+        }
+    }
+    mark_reviewed(shared, restore).await?;
+    if recovered > 0 {
+        tracing::info!(
+            actions = recovered,
+            "a former process, or a restore, left requests that are maybe sent"
+        );
+    }
+    Ok(())
+}
+
+/// What a start has to record about one action.
+fn left_behind(
+    shared: &Shared,
+    record: &Record,
+    restore: Option<&Restore>,
+    gone_at: Option<Timestamp>,
+) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    if let Some(at) = gone_at {
+        let mut workers: Vec<_> = record
+            .known
+            .open_marks()
+            .into_iter()
+            .map(|(_, worker)| worker)
+            .collect();
+        workers.sort_unstable();
+        workers.dedup();
+        let gone = workers
+            .into_iter()
+            .filter(|worker| *worker != shared.worker);
+        facts.extend(gone.map(|worker| Fact::ProcessGone { worker, at }));
+    }
+    facts.extend(restore.and_then(|restore| restored(record, restore)));
+    facts
+}
+
+fn restored(record: &Record, restore: &Restore) -> Option<Fact> {
+    let intent = &record.action.intent;
+    let older = intent.submitted_at < restore.at;
+    if !older
+        || record.status().is_settled()
+        || record
+            .known
+            .restored_at()
+            .is_some_and(|at| at >= restore.at)
+    {
+        return None;
+    }
+    let first_arrival = intent
+        .intent_at
+        .unwrap_or(intent.submitted_at)
+        .min(restore.copy_until);
+    Some(Fact::StoreRestored {
+        copy_until: restore.copy_until,
+        at: restore.at,
+        first_arrival: Some(first_arrival),
+    })
+}
+
+/// Records of everything unsettled that it may have been sent after the copy was made.
+pub(crate) async fn mark_maybe_sent(
+    shared: &Shared,
+    restore: &Restore,
+) -> Result<Vec<(ActionId, String)>, Problem> {
+    let mut marked = Vec::new();
+    let mut after = None;
+    loop {
+        let due = shared.store.due(after, BATCH).await?;
+        let Some(last) = due.last() else { break };
+        after = Some((last.at, last.action));
+        for row in due {
+            let record = shared.store.load(row.action).await?;
+            if let Some(fact) = record.and_then(|record| restored(&record, restore)) {
+                shared.store.record(row.action, vec![fact]).await?;
+                marked.push((row.action, row.destination));
+            }
+        }
+    }
+    mark_reviewed(shared, Some(restore)).await?;
+    Ok(marked)
+}
+
+/// Actions in review have no time at which they are due, and are maybe sent all the same.
+async fn mark_reviewed(shared: &Shared, restore: Option<&Restore>) -> Result<(), Problem> {
+    let Some(restore) = restore else {
+        return Ok(());
+    };
+    let mut before = None;
+    loop {
+        let filter = factum_store::Filter {
+            next: Some("review".to_owned()),
+            before,
+            limit: BATCH,
+            ..factum_store::Filter::default()
+        };
+        let reviewed = shared.store.list(filter).await?;
+        let Some(last) = reviewed.last() else {
+            return Ok(());
+        };
+        before = Some(last.id());
+        for record in &reviewed {
+            if let Some(fact) = restored(record, restore) {
+                shared.store.record(record.id(), vec![fact]).await?;
+            }
+        }
+    }
+}

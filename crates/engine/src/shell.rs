@@ -1,0 +1,448 @@
+//! The thin tokio shell around the driver: carries out its commands, and feeds it with what happened.
+//!
+//! Nothing is decided here. One loop owns the driver; every command runs as a task of the loop's own set, and its event comes
+//! back as the task's result, so that no task outlives the loop unnoticed.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
+
+use factum_contract::Contract;
+use factum_core::{ActionId, Evidence, Fact, Span, State, Timestamp, WorkerNonce};
+use factum_store::{Claim, Claimed, Committed, Record, Recorded, Store};
+use factum_transport::{Clock, Transport};
+use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::task::{Id, JoinSet};
+
+use crate::carry::{Brought, Carrying};
+use crate::clock::{AnchoredClock, LocalReading, duration};
+use crate::destination::{Destination, Reach};
+use crate::driver::gate::Heard;
+use crate::driver::{Command, Commit, Driver, Event, SendOut};
+use crate::failpoint::{CrashPoint, reach};
+use crate::keys::Keys;
+
+/// How often the clock is anchored anew.
+const ANCHOR_EVERY: Duration = Duration::from_secs(2);
+/// A step of the wall clock beyond this puts it in doubt.
+const STEP_MAX: Span = Span::from_secs(30);
+/// How long the shell waits before it bothers a store again that could not write.
+const STORE_REST: Span = Span::from_secs(1);
+
+/// An action's state changed, or may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Which action.
+    pub action: ActionId,
+    /// Its state now.
+    pub state: State,
+}
+
+/// What the shell's tasks share.
+pub(crate) struct Shared {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) transport: Arc<dyn Transport>,
+    pub(crate) clock: Arc<AnchoredClock>,
+    pub(crate) keys: Keys,
+    pub(crate) worker: WorkerNonce,
+    pub(crate) destinations: BTreeMap<String, Destination>,
+    pub(crate) contracts: RwLock<HashMap<[u8; 32], Arc<Contract>>>,
+    pub(crate) changes: broadcast::Sender<Change>,
+    pub(crate) unsettled: AtomicUsize,
+    pub(crate) clock_in_doubt: AtomicBool,
+}
+
+/// A message to the loop from outside.
+pub(crate) enum Message {
+    /// Something for the driver.
+    Event(Event),
+    /// Stop: begin nothing, let what is in flight end within this time, answer when done.
+    Stop(Duration, oneshot::Sender<usize>),
+}
+
+/// Runs the driver until it is told to stop.
+pub(crate) async fn run(
+    shared: Arc<Shared>,
+    mut driver: Driver,
+    mut messages: mpsc::Receiver<Message>,
+) {
+    let mut tasks: JoinSet<Event> = JoinSet::new();
+    let mut owners: HashMap<Id, ActionId> = HashMap::new();
+    let mut anchor = tokio::time::interval(ANCHOR_EVERY);
+    anchor.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        let wake = driver
+            .next_wake()
+            .map(|at| duration(at.since(shared.clock.now())));
+        let event = tokio::select! {
+            message = messages.recv() => match message {
+                Some(Message::Event(event)) => event,
+                Some(Message::Stop(bound, done)) => {
+                    let left = stop(&shared, &mut driver, &mut tasks, bound).await;
+                    let _ = done.send(left);
+                    return;
+                }
+                None => {
+                    stop(&shared, &mut driver, &mut tasks, Duration::ZERO).await;
+                    return;
+                }
+            },
+            Some(ended) = tasks.join_next_with_id() => ended_event(ended, &mut owners),
+            () = sleep_for(wake) => Event::Woke,
+            _ = anchor.tick() => anchor_clock(&shared).await,
+        };
+        let commands = driver.handle(event, shared.clock.now());
+        shared
+            .unsettled
+            .store(driver.waiting() + driver.under_way(), Ordering::Relaxed);
+        for command in commands {
+            let action = owner(&command);
+            let handle = tasks.spawn(carry_out(shared.clone(), command));
+            owners.insert(handle.id(), action);
+        }
+    }
+}
+
+async fn sleep_for(wake: Option<Duration>) {
+    match wake {
+        // A long sleep is cut, so that a suspended machine does not oversleep by its suspended time.
+        Some(wake) => tokio::time::sleep(wake.min(Duration::from_secs(5))).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn ended_event(
+    ended: Result<(Id, Event), tokio::task::JoinError>,
+    owners: &mut HashMap<Id, ActionId>,
+) -> Event {
+    match ended {
+        Ok((id, event)) => {
+            owners.remove(&id);
+            event
+        }
+        Err(error) => match owners.remove(&error.id()) {
+            Some(action) => {
+                tracing::error!(%action, %error, "carrying out a command broke off; the action is looked at again");
+                Event::Broken(action)
+            }
+            None => Event::Woke,
+        },
+    }
+}
+
+/// Lets what is in flight end within the bound; records of what could not that this process writes nothing more.
+async fn stop(
+    shared: &Arc<Shared>,
+    driver: &mut Driver,
+    tasks: &mut JoinSet<Event>,
+    bound: Duration,
+) -> usize {
+    let deadline = tokio::time::Instant::now() + bound;
+    let mut commands = driver.handle(Event::Stopping, shared.clock.now());
+    loop {
+        for command in commands.drain(..) {
+            tasks.spawn(carry_out(shared.clone(), command));
+        }
+        if driver.under_way() == 0 {
+            return 0;
+        }
+        match tokio::time::timeout_at(deadline, tasks.join_next()).await {
+            Ok(Some(Ok(event))) => commands = driver.handle(event, shared.clock.now()),
+            Ok(Some(Err(_))) => {}
+            Ok(None) | Err(_) => break,
+        }
+    }
+    // Ending the tasks closes their connections abortively, so from here on nothing more of them can be written.
+    tasks.shutdown().await;
+    let in_flight = driver.in_flight();
+    let at = shared.clock.now();
+    for (action, _) in &in_flight {
+        let fact = Fact::ProcessGone {
+            worker: shared.worker,
+            at,
+        };
+        if let Err(error) = shared.store.record(*action, vec![fact]).await {
+            tracing::warn!(%action, %error, "could not record that its request was broken off; it is maybe sent");
+        }
+    }
+    in_flight.len()
+}
+
+/// Anchors the clock anew. A step of the wall clock puts it in doubt until a destination's own time agrees.
+async fn anchor_clock(shared: &Shared) -> Event {
+    let local = LocalReading::take();
+    if let Ok(store) = shared.store.now().await {
+        let apart = shared.clock.anchor(local, store);
+        if apart > STEP_MAX && !shared.clock_in_doubt.swap(true, Ordering::Relaxed) {
+            tracing::warn!(step = %apart, "the clock stepped; nothing is sent again by key until a destination's time agrees");
+        }
+    }
+    Event::ClockInDoubt(shared.clock_in_doubt.load(Ordering::Relaxed))
+}
+
+fn owner(command: &Command) -> ActionId {
+    match command {
+        Command::Claim(action, _)
+        | Command::LookUp(action, _)
+        | Command::Poll(action, ..)
+        | Command::Record(action, _) => *action,
+        Command::Commit(commit) => commit.record.id(),
+        Command::Send(send) => send.record.id(),
+        Command::Release(claim) => claim.action,
+    }
+}
+
+async fn carry_out(shared: Arc<Shared>, command: Command) -> Event {
+    match command {
+        Command::Claim(action, lease) => claim(&shared, action, lease).await,
+        Command::Commit(commit) => write(&shared, *commit).await,
+        Command::Send(send) => send_out(&shared, *send).await,
+        Command::LookUp(action, record) => ask(&shared, action, &record, None).await,
+        Command::Poll(action, record, attempt) => {
+            ask(&shared, action, &record, Some(attempt)).await
+        }
+        Command::Record(action, facts) => record_facts(&shared, action, facts).await,
+        Command::Release(claim) => {
+            if let Err(error) = shared.store.release(claim).await {
+                tracing::debug!(%error, "a claim could not be given back; its lease ends it");
+            }
+            Event::Woke
+        }
+    }
+}
+
+async fn claim(shared: &Shared, action: ActionId, lease: Span) -> Event {
+    reach(CrashPoint::C2);
+    match shared.store.claim(action, shared.worker, lease).await {
+        Ok(Claimed::Held(claim, record)) => {
+            reach(CrashPoint::C3);
+            Event::Claimed(claim, record)
+        }
+        Ok(Claimed::Busy(until)) => Event::NotClaimed(action, Some(until)),
+        Ok(Claimed::Gone) => Event::NotClaimed(action, None),
+        Err(error) => {
+            tracing::warn!(%action, %error, "could not claim");
+            Event::NotClaimed(
+                action,
+                error.is_passing().then(|| shared.clock.now() + STORE_REST),
+            )
+        }
+    }
+}
+
+async fn write(shared: &Shared, commit: Commit) -> Event {
+    let Commit {
+        claim,
+        mut record,
+        facts,
+        next,
+    } = commit;
+    let action = record.id();
+    match shared
+        .store
+        .commit(&claim, facts.clone(), next.clone())
+        .await
+    {
+        Ok(Committed::Durable(recorded)) => {
+            if facts
+                .iter()
+                .any(|fact| matches!(fact, Fact::Marked(_) | Fact::CancelMarked(_)))
+            {
+                reach(CrashPoint::C4);
+            } else if facts.iter().any(|fact| matches!(fact, Fact::Answered(_))) {
+                reach(CrashPoint::C7);
+            }
+            absorb(&mut record, &recorded, facts);
+            record.next = next;
+            announce(shared, action, &recorded);
+            Event::Committed(held_at(claim, &recorded), record)
+        }
+        Ok(Committed::Stale) => Event::NotCommitted(action, shared.clock.now()),
+        Err(error) => {
+            tracing::warn!(%action, %error, "could not commit");
+            Event::NotCommitted(action, shared.clock.now() + STORE_REST)
+        }
+    }
+}
+
+fn held_at(claim: Claim, recorded: &Recorded) -> Claim {
+    claim.at_version(recorded.version)
+}
+
+fn absorb(record: &mut Record, recorded: &Recorded, facts: Vec<Fact>) {
+    for (id, fact) in recorded.ids.iter().zip(facts) {
+        record.known.absorb(&Evidence {
+            id: *id,
+            at: recorded.at,
+            fact,
+        });
+    }
+    record.version = recorded.version;
+}
+
+fn announce(shared: &Shared, action: ActionId, recorded: &Recorded) {
+    let (before, state) = recorded.states;
+    if before != state {
+        tracing::debug!(%action, from = before.name(), to = state.name(), "state");
+    }
+    // Nobody listening is no error.
+    let _ = shared.changes.send(Change { action, state });
+}
+
+async fn send_out(shared: &Shared, send: SendOut) -> Event {
+    let SendOut {
+        record,
+        permission,
+        reuse,
+    } = send;
+    let action = record.id();
+    let carrying = shared.carrying();
+    let brought = match shared
+        .destinations
+        .get(&record.action.scope.destination)
+        .map(|d| &d.reach)
+    {
+        Some(Reach::Http(target)) => match shared.pinned_contract(&record).await {
+            Some(contract) => {
+                carrying
+                    .send(&record, &contract, target, permission, reuse)
+                    .await
+            }
+            None => not_carried(
+                &permission,
+                "the contract that is pinned in the action cannot be read",
+            ),
+        },
+        Some(Reach::InProcess(carrier)) => {
+            carrying.carry(&record, carrier.as_ref(), permission).await
+        }
+        None => not_carried(&permission, "the destination is not configured any more"),
+    };
+    // A destination that answers shows its own time; where that agrees with ours, a clock in doubt is trusted again.
+    if let Some(date) = brought.date
+        && date.since(shared.now()).max(shared.now().since(date)) <= STEP_MAX
+    {
+        shared.clock_in_doubt.store(false, Ordering::Relaxed);
+    }
+    Event::Ended {
+        action,
+        facts: brought.facts,
+        heard: brought.heard,
+    }
+}
+
+/// Nothing could be sent, for a reason on our side.
+fn not_carried(permission: &factum_core::Permission, why: &str) -> Brought {
+    use factum_core::evidence::{CancelAnswer, Phase, RequestRef};
+    let fact = match permission.request() {
+        RequestRef::Attempt(attempt) => Fact::NotSent {
+            attempt,
+            phase: Phase::Prepare,
+            detail: why.to_owned(),
+        },
+        RequestRef::Cancel(no) => Fact::CancelAnswered {
+            no,
+            answer: CancelAnswer::NotSent {
+                why: why.to_owned(),
+            },
+        },
+    };
+    Brought::new(vec![fact], Heard::NotBegun)
+}
+
+async fn ask(
+    shared: &Shared,
+    action: ActionId,
+    record: &Record,
+    poll: Option<factum_core::AttemptNo>,
+) -> Event {
+    // The store's time is read before the question is sent (R2).
+    let ended = |brought: Brought| Event::Ended {
+        action,
+        facts: brought.facts,
+        heard: brought.heard,
+    };
+    let destination = shared.destinations.get(&record.action.scope.destination);
+    let Some(Destination {
+        reach: Reach::Http(target),
+        ..
+    }) = destination
+    else {
+        return ended(Brought::new(Vec::new(), Heard::NotBegun));
+    };
+    let (Ok(asked_at), Some(contract)) = (
+        shared.store.now().await,
+        shared.pinned_contract(record).await,
+    ) else {
+        return Event::Broken(action);
+    };
+    let carrying = shared.carrying();
+    ended(match poll {
+        None => carrying.look_up(record, &contract, target, asked_at).await,
+        Some(attempt) => {
+            carrying
+                .poll(record, &contract, target, attempt, asked_at)
+                .await
+        }
+    })
+}
+
+/// Evidence is not given up while the process lives: it is offered again until the store takes it.
+async fn record_facts(shared: &Shared, action: ActionId, facts: Vec<Fact>) -> Event {
+    loop {
+        match shared.store.record(action, facts.clone()).await {
+            Ok(Some(recorded)) => {
+                announce(shared, action, &recorded);
+                return Event::Recorded(action);
+            }
+            Ok(None) => return Event::Recorded(action),
+            Err(error) => {
+                tracing::warn!(%action, %error, "could not record evidence; it is kept and offered again");
+                tokio::time::sleep(duration(STORE_REST)).await;
+            }
+        }
+    }
+}
+
+impl Shared {
+    pub(crate) fn carrying(&self) -> Carrying<'_> {
+        Carrying {
+            keys: &self.keys,
+            transport: self.transport.as_ref(),
+            clock: self.clock.as_ref(),
+        }
+    }
+
+    /// The contract that is pinned in an action: the current one, one that was read before, or the text that was kept.
+    pub(crate) async fn pinned_contract(&self, record: &Record) -> Option<Arc<Contract>> {
+        let digest = record.action.content.contract;
+        let known = self
+            .contracts
+            .read()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .get(&digest)
+            .cloned();
+        if known.is_some() {
+            return known;
+        }
+        let text = self.store.contract(digest).await.ok()??;
+        let contract = match Contract::from_kept(&text) {
+            Ok(contract) => Arc::new(contract),
+            Err(error) => {
+                tracing::error!(action = %record.id(), ?error, "the pinned contract cannot be read by this version");
+                return None;
+            }
+        };
+        self.contracts
+            .write()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .insert(digest, contract.clone());
+        Some(contract)
+    }
+
+    /// The store's time as this process knows it.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+}

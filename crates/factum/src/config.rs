@@ -1,0 +1,382 @@
+//! The configuration as it is written: `factum.toml`, overridden by the environment (`FACTUM_SERVER__LISTEN`).
+//!
+//! Unknown members are errors, with line and column. [`crate::setup`] turns it into what the engine runs with.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use factum_engine::{Code, Problem};
+use serde::{Deserialize, Deserializer};
+
+/// `factum.toml`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// How the HTTP API is reached.
+    pub server: ServerConfig,
+    /// Where everything is written down.
+    pub store: StoreConfig,
+    /// Bounds of the engine.
+    pub limits: LimitsConfig,
+    /// The customer's route while a person has to decide, unless a destination has its own.
+    pub contact: Option<ContactConfig>,
+    /// A folder with contracts of one's own; they override the built-in catalogue.
+    pub contracts: Option<PathBuf>,
+    /// The configured accounts at outside systems, by name.
+    pub destinations: BTreeMap<String, DestinationConfig>,
+    /// Application files whose `factum_outbox` is picked up.
+    pub outbox: Vec<OutboxConfig>,
+}
+
+/// `[server]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ServerConfig {
+    /// Address and port; port 0 takes a free one.
+    pub listen: String,
+    /// The longest body of a request, in bytes.
+    pub body_max_bytes: usize,
+    /// Longest time for requests in flight to end at shutdown.
+    pub shutdown: Wait,
+}
+
+/// `[store]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct StoreConfig {
+    /// `sqlite:PATH`.
+    pub url: String,
+}
+
+/// `[limits]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LimitsConfig {
+    /// Unsettled actions at the most; beyond, submissions get 429.
+    pub unsettled_max: usize,
+    /// Requests, questions and commits under way at once.
+    pub held_max: usize,
+    /// How long after a restore a new identity without `intent_at` counts as maybe sent.
+    pub restore_grace: Wait,
+}
+
+/// `[contact]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContactConfig {
+    /// Where to turn to.
+    pub say: String,
+    /// By when an answer is promised, as people say it.
+    #[serde(default)]
+    pub by: Option<String>,
+}
+
+/// `[[outbox]]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OutboxConfig {
+    /// The application's SQLite file.
+    pub path: PathBuf,
+}
+
+/// `[destinations.NAME]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DestinationConfig {
+    /// A provider of the catalogue.
+    pub provider: String,
+    /// `https://host[:port][/path]`.
+    pub base: String,
+    /// The account there; pinned with the key.
+    #[serde(default)]
+    pub account: Option<String>,
+    /// How requests are authenticated: secrets by reference.
+    #[serde(default)]
+    pub auth: Option<AuthConfig>,
+    /// Plain HTTP beyond loopback, in a network that the operator answers for.
+    #[serde(default)]
+    pub allow_plain_http: bool,
+    /// The customer's route for this destination.
+    #[serde(default)]
+    pub contact: Option<ContactConfig>,
+    /// Times and counts.
+    #[serde(default)]
+    pub limits: DestinationLimits,
+    /// How much it is given at a time.
+    #[serde(default)]
+    pub gate: GateConfig,
+    /// What the operator decides per operation.
+    #[serde(default)]
+    pub operations: BTreeMap<String, factum_contract::OperatorSettings>,
+}
+
+/// `auth = { … }`: one of its forms.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AuthConfig {
+    /// `Authorization: Bearer`.
+    pub bearer: Option<String>,
+    /// `Authorization: Basic`, one secret of the form `user:password`.
+    pub basic: Option<String>,
+    /// `Authorization: Basic`, with `password`.
+    pub user: Option<String>,
+    /// The secret beside `user`.
+    pub password: Option<String>,
+    /// A header of the destination's own, with `value`.
+    pub header: Option<String>,
+    /// The secret beside `header`.
+    pub value: Option<String>,
+}
+
+/// Times and counts of a destination; what is not set keeps its default.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DestinationLimits {
+    /// From the mark to the first byte.
+    pub send_wait: Option<Wait>,
+    /// From the first byte to the last byte written.
+    pub write: Option<Wait>,
+    /// From the last byte written to the answer's last byte.
+    pub answer_wait: Option<Wait>,
+    /// How long written bytes may linger in buffers and on the network.
+    pub linger: Option<Wait>,
+    /// Longest pause of the process that is guarded against.
+    pub pause_margin: Option<Wait>,
+    /// Largest difference between the clocks involved.
+    pub skew: Option<Wait>,
+    /// Longest time for connecting.
+    pub connect: Option<Wait>,
+    /// The first delay between attempts and between questions.
+    pub backoff: Option<Wait>,
+    /// Any delay at the longest.
+    pub backoff_max: Option<Wait>,
+    /// Marked attempts at the most.
+    pub attempts_max: Option<u32>,
+    /// Questions without a result at the most.
+    pub lookups_max: Option<u32>,
+    /// Polls of one accepted attempt at the most.
+    pub polls_max: Option<u32>,
+    /// Cancels by key at the most.
+    pub cancels_max: Option<u32>,
+}
+
+/// How much a destination is given at a time; what is not set keeps its default.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct GateConfig {
+    /// Requests in flight at the most.
+    pub in_flight_max: Option<u32>,
+    /// Requests begun per second at the most; zero means no limit.
+    pub per_second: Option<u32>,
+    /// Requests that may begin at once after a quiet time.
+    pub burst: Option<u32>,
+    /// Failures in a row that open the circuit; zero means never.
+    pub circuit_failures: Option<u32>,
+    /// How long an open circuit stays shut to all but one probe.
+    pub circuit_cooldown: Option<Wait>,
+}
+
+/// A length of time: a whole number and one of `ms`, `s`, `min`, `h`, `d`, as in `30 s`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait(pub factum_core::Span);
+
+impl<'de> Deserialize<'de> for Wait {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        factum_contract::parse_span(&text)
+            .map(Self)
+            .map_err(serde::de::Error::custom)
+    }
+}
+
+impl Wait {
+    /// As the standard library has it.
+    #[must_use]
+    pub fn duration(self) -> std::time::Duration {
+        factum_engine::clock::duration(self.0)
+    }
+}
+
+impl Default for ServerConfig {
+    fn default() -> Self {
+        Self {
+            listen: "127.0.0.1:7420".to_owned(),
+            body_max_bytes: 1024 * 1024,
+            shutdown: Wait(factum_core::Span::from_secs(20)),
+        }
+    }
+}
+
+impl Default for StoreConfig {
+    fn default() -> Self {
+        Self {
+            url: "sqlite:./factum-data/factum.db".to_owned(),
+        }
+    }
+}
+
+impl Default for LimitsConfig {
+    fn default() -> Self {
+        Self {
+            unsettled_max: 1_000_000,
+            held_max: 512,
+            restore_grace: Wait(factum_core::Span::from_secs(86_400)),
+        }
+    }
+}
+
+impl Config {
+    /// Reads a configuration file.
+    ///
+    /// # Errors
+    /// F1040 with file, line and column.
+    pub fn read(path: &Path) -> Result<Self, Problem> {
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            let rule = format!("cannot read {}: {error}", path.display());
+            Problem::new(
+                Code::BadConfig,
+                "",
+                rule,
+                "name an existing file with --config, or make one",
+            )
+        })?;
+        Self::parse(&path.display().to_string(), &text)
+    }
+
+    /// Reads the text of a configuration file.
+    ///
+    /// # Errors
+    /// F1040 with file, line and column.
+    pub fn parse(file: &str, text: &str) -> Result<Self, Problem> {
+        toml::from_str(text).map_err(|error| {
+            let rule = format!("{file}: {}", error.to_string().trim_end());
+            Problem::new(
+                Code::BadConfig,
+                "",
+                rule,
+                "correct the file; `factum.toml` is described in the manual",
+            )
+        })
+    }
+
+    /// Overrides members by environment variables: `FACTUM_SERVER__LISTEN=…` sets `server.listen`.
+    ///
+    /// # Errors
+    /// F1040 names the variable that sets no known member.
+    pub fn with_environment(
+        file: &str,
+        text: &str,
+        variables: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, Problem> {
+        let mut table: toml::Table = toml::from_str(text).map_err(|error| {
+            let rule = format!("{file}: {}", error.to_string().trim_end());
+            Problem::new(
+                Code::BadConfig,
+                "",
+                rule,
+                "correct the file; `factum.toml` is described in the manual",
+            )
+        })?;
+        let mut named = Vec::new();
+        for (name, value) in variables {
+            let Some(path) = name
+                .strip_prefix("FACTUM_")
+                .filter(|path| path.contains("__"))
+            else {
+                continue;
+            };
+            let path: Vec<String> = path.split("__").map(str::to_lowercase).collect();
+            set(&mut table, &path, &value);
+            named.push(name);
+        }
+        if named.is_empty() {
+            // Parsed from the text itself, so that errors carry its lines.
+            return Self::parse(file, text);
+        }
+        Self::parse(file, text)?;
+        toml::Value::Table(table)
+            .try_into()
+            .map_err(|error: toml::de::Error| {
+                let rule = format!("{}: {}", named.join(", "), error.message());
+                Problem::new(Code::BadConfig, "", rule, "correct or unset the variable")
+            })
+    }
+}
+
+/// Sets a member by its path. Text that reads as a number or a truth value is one.
+fn set(table: &mut toml::Table, path: &[String], value: &str) {
+    let Some((first, rest)) = path.split_first() else {
+        return;
+    };
+    if rest.is_empty() {
+        let value = value
+            .parse::<i64>()
+            .map(toml::Value::Integer)
+            .or_else(|_| value.parse::<bool>().map(toml::Value::Boolean))
+            .unwrap_or_else(|_| toml::Value::String(value.to_owned()));
+        table.insert(first.clone(), value);
+        return;
+    }
+    let inner = table
+        .entry(first.clone())
+        .or_insert_with(|| toml::Value::Table(toml::Table::new()));
+    if let toml::Value::Table(inner) = inner {
+        set(inner, rest, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_file_is_the_default() {
+        let config = Config::parse("factum.toml", "").unwrap();
+        assert_eq!(config.server.listen, "127.0.0.1:7420");
+        assert_eq!(config.store.url, "sqlite:./factum-data/factum.db");
+    }
+
+    #[test]
+    fn unknown_members_are_errors_with_their_line() {
+        let problem = Config::parse(
+            "factum.toml",
+            "server.listen = \"x\"\nserver.lisen = \"y\"\n",
+        )
+        .unwrap_err();
+        assert_eq!(problem.code, Code::BadConfig);
+        assert!(
+            problem.rule.contains("line 2") && problem.rule.contains("lisen"),
+            "{problem}"
+        );
+        let problem = Config::parse("factum.toml", "[server]\nshutdown = \"20\"\n").unwrap_err();
+        assert!(
+            problem.rule.contains("line 2") && problem.rule.contains("20"),
+            "{problem}"
+        );
+    }
+
+    #[test]
+    fn the_environment_overrides_members_and_unknown_ones_are_errors() {
+        let vars = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
+        let config = Config::with_environment(
+            "f",
+            "server.listen = \"a\"",
+            vars("FACTUM_SERVER__LISTEN", "b"),
+        )
+        .unwrap();
+        assert_eq!(config.server.listen, "b");
+        let config =
+            Config::with_environment("f", "", vars("FACTUM_LIMITS__UNSETTLED_MAX", "7")).unwrap();
+        assert_eq!(config.limits.unsettled_max, 7);
+        let problem =
+            Config::with_environment("f", "", vars("FACTUM_SERVER__LISEN", "b")).unwrap_err();
+        assert!(
+            problem.rule.contains("FACTUM_SERVER__LISEN") && problem.rule.contains("lisen"),
+            "{problem}"
+        );
+        assert!(
+            Config::with_environment("f", "", vars("FACTUM_TOKEN", "b")).is_ok(),
+            "the client's variables are no members"
+        );
+    }
+}

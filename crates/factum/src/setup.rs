@@ -1,0 +1,302 @@
+//! From the configuration as written to what the engine runs with: validated, with units, or refused by member.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use factum_contract::{Catalogue, Contract, OperatorSettings};
+use factum_core::retry::Backoff;
+use factum_core::{Bound, Limits};
+use factum_engine::driver::gate::GateSettings;
+use factum_engine::{Code, Destination, Operation, OperationContract, Problem, Reach};
+use factum_transport::{Auth, HttpLimits, SecretRef, Target};
+
+use crate::config::{AuthConfig, Config, DestinationConfig, DestinationLimits, GateConfig};
+
+/// The catalogue: built in, overridden by the folder that the configuration names.
+///
+/// # Errors
+/// F1041 with every finding of every file.
+pub fn catalogue(config: &Config) -> Result<Catalogue, Problem> {
+    let mut catalogue = Catalogue::builtin();
+    let Some(folder) = &config.contracts else {
+        return Ok(catalogue);
+    };
+    let mut files = Vec::new();
+    read_contracts(folder, folder, &mut files).map_err(|error| {
+        let rule = format!("cannot read {}: {error}", folder.display());
+        Problem::new(
+            Code::BadConfig,
+            "/contracts",
+            rule,
+            "name a folder with contracts, or leave it out",
+        )
+    })?;
+    let texts = files
+        .iter()
+        .map(|(path, text)| (path.as_str(), text.as_str()));
+    catalogue.load_overrides(texts).map_err(|findings| {
+        let all: Vec<String> = findings.iter().map(ToString::to_string).collect();
+        let remedy = "correct the contract; see the position and the remedy";
+        Problem::new(Code::BadContract, "/contracts", all.join("\n"), remedy)
+    })?;
+    Ok(catalogue)
+}
+
+fn read_contracts(
+    root: &Path,
+    folder: &Path,
+    files: &mut Vec<(String, String)>,
+) -> std::io::Result<()> {
+    let mut entries: Vec<_> = std::fs::read_dir(folder)?.collect::<Result<_, _>>()?;
+    entries.sort_by_key(std::fs::DirEntry::path);
+    for entry in entries {
+        let path = entry.path();
+        if path.is_dir() {
+            read_contracts(root, &path, files)?;
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "toml")
+        {
+            let name = path
+                .strip_prefix(root)
+                .unwrap_or(&path)
+                .display()
+                .to_string();
+            files.push((name, std::fs::read_to_string(&path)?));
+        }
+    }
+    Ok(())
+}
+
+/// The configured destinations.
+///
+/// # Errors
+/// F1040 or F1041; names the member.
+pub fn destinations(
+    config: &Config,
+    catalogue: &Catalogue,
+) -> Result<BTreeMap<String, Destination>, Problem> {
+    let made = config
+        .destinations
+        .iter()
+        .map(|(name, written)| Ok((name.clone(), destination(name, written, catalogue)?)));
+    made.collect()
+}
+
+fn destination(
+    name: &str,
+    written: &DestinationConfig,
+    catalogue: &Catalogue,
+) -> Result<Destination, Problem> {
+    let at = format!("/destinations/{name}");
+    if catalogue.provider(&written.provider).is_none()
+        && catalogue.operations(&written.provider).next().is_none()
+    {
+        let known: Vec<&str> = catalogue.providers().collect();
+        return Err(bad(
+            &format!("{at}/provider"),
+            format!(
+                "there is no provider {:?} in the catalogue",
+                written.provider
+            ),
+            &format!(
+                "use one of: {}; or add contracts of your own",
+                known.join(", ")
+            ),
+        ));
+    }
+    let unknown = written
+        .operations
+        .keys()
+        .find(|name| catalogue.get(&written.provider, name).is_none());
+    if let Some(operation) = unknown {
+        let known: Vec<&str> = catalogue
+            .operations(&written.provider)
+            .map(Contract::operation)
+            .collect();
+        let rule = format!("{} has no operation {operation:?}", written.provider);
+        return Err(bad(
+            &format!("{at}/operations/{operation}"),
+            rule,
+            &format!("use one of: {}", known.join(", ")),
+        ));
+    }
+    let limits = limits(&written.limits);
+    let operations = catalogue
+        .operations(&written.provider)
+        .map(|contract| {
+            let settings = written
+                .operations
+                .get(contract.operation())
+                .cloned()
+                .unwrap_or_default();
+            let at = format!("{at}/operations/{}", contract.operation());
+            let kept = catalogue
+                .kept_text(contract.provider(), contract.operation())
+                .unwrap_or_default();
+            Ok((
+                contract.operation().to_owned(),
+                operation(&at, contract, kept, settings, limits)?,
+            ))
+        })
+        .collect::<Result<BTreeMap<_, _>, Problem>>()?;
+    Ok(Destination {
+        name: name.to_owned(),
+        provider: written.provider.clone(),
+        account: written.account.clone(),
+        reach: Reach::Http(Box::new(target(&at, written)?)),
+        operations,
+        any_operation: None,
+        gate: gate(&written.gate),
+    })
+}
+
+fn operation(
+    at: &str,
+    contract: &Contract,
+    kept: String,
+    settings: OperatorSettings,
+    limits: Limits,
+) -> Result<Operation, Problem> {
+    let operated = contract
+        .clone()
+        .with_operator(settings)
+        .map_err(|error| bad(&format!("{at}{}", error.member), error.rule, &error.remedy))?;
+    Ok(Operation {
+        promises: operated.promises(),
+        preference: operated.preference().clone(),
+        finish: operated.finish(),
+        limits,
+        contract: Some(OperationContract {
+            contract: Arc::new(operated),
+            kept,
+        }),
+    })
+}
+
+fn target(at: &str, written: &DestinationConfig) -> Result<Target, Problem> {
+    let malformed = |member: &str, error: &factum_transport::Malformed| {
+        bad(
+            &format!("{at}{member}"),
+            error.rule.to_string(),
+            &error.remedy.to_string(),
+        )
+    };
+    let mut http = HttpLimits::default();
+    if let Some(connect) = written.limits.connect {
+        http.connect = connect.0;
+        http.tls = connect.0;
+    }
+    let target = Target::parse(&written.base, written.allow_plain_http)
+        .map_err(|error| malformed("/base", &error))?;
+    let auth = match &written.auth {
+        Some(auth) => self::auth(&format!("{at}/auth"), auth)?,
+        None => Auth::None,
+    };
+    Ok(target
+        .with_auth(auth)
+        .map_err(|error| malformed("/auth", &error))?
+        .with_limits(http))
+}
+
+fn auth(at: &str, written: &AuthConfig) -> Result<Auth, Problem> {
+    let secret = |member: &str, text: &str| {
+        SecretRef::parse(text).map_err(|error| {
+            bad(
+                &format!("{at}/{member}"),
+                error.rule.to_string(),
+                &error.remedy.to_string(),
+            )
+        })
+    };
+    match written {
+        AuthConfig {
+            bearer: Some(token),
+            basic: None,
+            user: None,
+            password: None,
+            header: None,
+            value: None,
+        } => Ok(Auth::Bearer(secret("bearer", token)?)),
+        AuthConfig {
+            bearer: None,
+            basic: Some(pair),
+            user: None,
+            password: None,
+            header: None,
+            value: None,
+        } => Ok(Auth::BasicPair(secret("basic", pair)?)),
+        AuthConfig {
+            bearer: None,
+            basic: None,
+            user: Some(user),
+            password: Some(password),
+            header: None,
+            value: None,
+        } => Ok(Auth::Basic {
+            user: user.clone(),
+            password: secret("password", password)?,
+        }),
+        AuthConfig {
+            bearer: None,
+            basic: None,
+            user: None,
+            password: None,
+            header: Some(name),
+            value: Some(value),
+        } => Ok(Auth::Header {
+            name: name.to_lowercase(),
+            value: secret("value", value)?,
+        }),
+        _ => Err(bad(
+            at,
+            "it has one form: `bearer`, `basic`, `user` with `password`, or `header` with `value`"
+                .to_owned(),
+            "write one of them, each secret by reference: `env:NAME`, `file:PATH` or `cmd:PROGRAM`",
+        )),
+    }
+}
+
+fn limits(written: &DestinationLimits) -> Limits {
+    let default = Limits::default();
+    let span = |wait: Option<crate::config::Wait>, or| wait.map_or(or, |wait| wait.0);
+    Limits {
+        send_wait: span(written.send_wait, default.send_wait),
+        answer_wait: span(written.answer_wait, default.answer_wait),
+        bound: Bound {
+            write_limit: span(written.write, default.bound.write_limit),
+            linger: span(written.linger, default.bound.linger),
+            pause_margin: span(written.pause_margin, default.bound.pause_margin),
+            skew: span(written.skew, default.bound.skew),
+        },
+        backoff: Backoff {
+            base: span(written.backoff, default.backoff.base),
+            cap: span(written.backoff_max, default.backoff.cap),
+        },
+        attempts_max: written.attempts_max.unwrap_or(default.attempts_max),
+        lookups_max: written.lookups_max.unwrap_or(default.lookups_max),
+        polls_max: written.polls_max.unwrap_or(default.polls_max),
+        cancels_max: written.cancels_max.unwrap_or(default.cancels_max),
+    }
+}
+
+fn gate(written: &GateConfig) -> GateSettings {
+    let default = GateSettings::default();
+    GateSettings {
+        in_flight_max: written
+            .in_flight_max
+            .unwrap_or(default.in_flight_max)
+            .max(1),
+        per_second: written.per_second.unwrap_or(default.per_second),
+        burst: written.burst.unwrap_or(default.burst),
+        circuit_failures: written.circuit_failures.unwrap_or(default.circuit_failures),
+        circuit_cooldown: written
+            .circuit_cooldown
+            .map_or(default.circuit_cooldown, |wait| wait.0),
+    }
+}
+
+fn bad(member: &str, rule: String, remedy: &str) -> Problem {
+    Problem::new(Code::BadConfig, member, rule, remedy)
+}

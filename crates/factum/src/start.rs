@@ -1,0 +1,248 @@
+//! Starting an embedded engine: store, keys, destinations, in that order; every refusal names member, rule and remedy.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use factum_core::{Limits, Preference, Promises, Timestamp};
+use factum_engine::driver::gate::GateSettings;
+use factum_engine::{Carrier, Code, Destination, Engine, Keys, Operation, Options, Problem, Reach};
+use factum_store::Store;
+use factum_transport::{HttpTransport, Transport};
+
+use crate::config::{Config, ContactConfig};
+#[cfg(feature = "sqlite")]
+use crate::home::Home;
+use crate::statements::Statements;
+use crate::view::ContactView;
+use crate::{Factum, Inner, setup};
+
+/// An engine that is about to be started.
+#[must_use]
+pub struct Builder {
+    place: Place,
+    config: ConfigSource,
+    carriers: BTreeMap<String, Arc<dyn Carrier>>,
+    keys: Option<Keys>,
+}
+
+enum Place {
+    #[cfg(feature = "sqlite")]
+    Sqlite(PathBuf),
+    Memory,
+}
+
+/// Where the configuration comes from.
+pub enum ConfigSource {
+    /// This file.
+    File(PathBuf),
+    /// This value.
+    Value(Box<Config>),
+}
+
+impl From<&str> for ConfigSource {
+    fn from(path: &str) -> Self {
+        Self::File(PathBuf::from(path))
+    }
+}
+
+impl From<&Path> for ConfigSource {
+    fn from(path: &Path) -> Self {
+        Self::File(path.to_owned())
+    }
+}
+
+impl From<Config> for ConfigSource {
+    fn from(config: Config) -> Self {
+        Self::Value(Box::new(config))
+    }
+}
+
+impl Builder {
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn sqlite(path: PathBuf) -> Self {
+        Self::at(Place::Sqlite(path))
+    }
+
+    pub(crate) fn memory() -> Self {
+        Self::at(Place::Memory)
+    }
+
+    fn at(place: Place) -> Self {
+        Self {
+            place,
+            config: Config::default().into(),
+            carriers: BTreeMap::new(),
+            keys: None,
+        }
+    }
+
+    /// Runs with this configuration: a path to `factum.toml`, or a [`Config`]. The store is the builder's own.
+    pub fn config(mut self, config: impl Into<ConfigSource>) -> Self {
+        self.config = config.into();
+        self
+    }
+
+    /// Carries every operation of this destination in the application's own code.
+    pub fn carrier(
+        mut self,
+        destination: impl Into<String>,
+        carrier: impl Carrier + 'static,
+    ) -> Self {
+        self.carriers.insert(destination.into(), Arc::new(carrier));
+        self
+    }
+
+    /// Starts the engine: recovers what a former process left, then carries out whatever is due.
+    ///
+    /// # Errors
+    /// [`Problem`] names member, rule and remedy.
+    pub async fn start(self) -> Result<Factum, Problem> {
+        let config = match self.config {
+            ConfigSource::File(path) => Config::read(&path)?,
+            ConfigSource::Value(config) => *config,
+        };
+        let catalogue = setup::catalogue(&config)?;
+        let mut destinations = setup::destinations(&config, &catalogue)?;
+        for (name, carrier) in self.carriers {
+            if destinations.contains_key(&name) {
+                let rule = format!(
+                    "{name:?} is configured as a provider's account and carried in-process too"
+                );
+                return Err(Problem::new(
+                    Code::BadConfig,
+                    format!("/destinations/{name}"),
+                    rule,
+                    "use two names",
+                ));
+            }
+            destinations.insert(name.clone(), carried(name, carrier));
+        }
+        let opened = open(self.place, self.keys)?;
+        let options = Options {
+            store: opened.store,
+            transport: Box::new(|clock| Arc::new(HttpTransport::new(clock)) as Arc<dyn Transport>),
+            keys: opened.keys,
+            destinations,
+            unsettled_max: config.limits.unsettled_max,
+            held_max: config.limits.held_max,
+            former_workers_gone_at: opened.former_workers_gone_at,
+            restore_grace: config.limits.restore_grace.0,
+            clock_in_doubt: opened.clock_in_doubt,
+        };
+        let engine = Arc::new(Engine::start(options).await?);
+        let contacts = config.destinations.iter();
+        let factum = Factum {
+            inner: Arc::new(Inner {
+                engine,
+                statements: Statements::english(),
+                contact: config.contact.as_ref().map(contact),
+                contacts: contacts
+                    .filter_map(|(name, destination)| {
+                        Some((name.clone(), contact(destination.contact.as_ref()?)))
+                    })
+                    .collect(),
+                config,
+                #[cfg(feature = "sqlite")]
+                pickups: std::sync::Mutex::new(Vec::new()),
+                #[cfg(feature = "sqlite")]
+                sqlite: opened.sqlite,
+            }),
+        };
+        #[cfg(feature = "sqlite")]
+        for outbox in &factum.config().outbox {
+            factum.outbox(&outbox.path).await?;
+        }
+        Ok(factum)
+    }
+}
+
+struct Opened {
+    store: Arc<dyn Store>,
+    keys: Keys,
+    former_workers_gone_at: Option<Timestamp>,
+    clock_in_doubt: bool,
+    #[cfg(feature = "sqlite")]
+    sqlite: Option<Arc<factum_store::sqlite::SqliteStore>>,
+}
+
+/// A start with the wall clock this far behind the last stamp is not trusted (R11).
+#[cfg(feature = "sqlite")]
+const CLOCK_BEHIND_MAX: factum_core::Span = factum_core::Span::from_secs(30);
+
+fn open(place: Place, keys: Option<Keys>) -> Result<Opened, Problem> {
+    match place {
+        #[cfg(feature = "sqlite")]
+        Place::Sqlite(path) => {
+            use factum_store::sqlite::{Options as SqliteOptions, SqliteStore, StoreKeys};
+            let home = Home::beside(&path);
+            home.create()?;
+            let keys = keys.map_or_else(|| home.keys(&path), Ok)?;
+            let opened = SqliteStore::open(SqliteOptions::new(&path, StoreKeys(keys.checksum())))?;
+            if let Some(why) = &opened.restored_because {
+                tracing::warn!(%why, "nothing is sent until an operator has looked and runs `factum admin release`");
+            }
+            let sqlite = Arc::new(opened.store);
+            Ok(Opened {
+                store: sqlite.clone(),
+                keys,
+                former_workers_gone_at: Some(opened.former_workers_gone_at),
+                clock_in_doubt: opened.clock_behind > CLOCK_BEHIND_MAX,
+                sqlite: Some(sqlite),
+            })
+        }
+        Place::Memory => Ok(Opened {
+            store: Arc::new(factum_store::MemoryStore::new(factum_store::system_clock())),
+            keys: keys.map_or_else(random_keys, Ok)?,
+            former_workers_gone_at: None,
+            clock_in_doubt: false,
+            #[cfg(feature = "sqlite")]
+            sqlite: None,
+        }),
+    }
+}
+
+fn random_keys() -> Result<Keys, Problem> {
+    let mut root = [0; 32];
+    getrandom::fill(&mut root).map_err(|error| {
+        let rule = format!("the operating system gives no random bytes: {error}");
+        Problem::new(
+            Code::BadConfig,
+            "/keys",
+            rule,
+            "repair the operating system's random source",
+        )
+    })?;
+    Ok(Keys::new(root))
+}
+
+/// A destination that an application carries in its own code: nothing is promised, so every unknown waits for a person.
+fn carried(name: String, carrier: Arc<dyn Carrier>) -> Destination {
+    let promises = Promises {
+        path_is_direct: true,
+        ..Promises::none(factum_core::promise::Consequence::Costly)
+    };
+    let operation = Operation {
+        contract: None,
+        promises,
+        preference: Preference::Ask,
+        finish: false,
+        limits: Limits::default(),
+    };
+    Destination {
+        name,
+        provider: "in-process".to_owned(),
+        account: None,
+        reach: Reach::InProcess(carrier),
+        operations: BTreeMap::new(),
+        any_operation: Some(operation),
+        gate: GateSettings::default(),
+    }
+}
+
+fn contact(written: &ContactConfig) -> ContactView {
+    ContactView {
+        say: written.say.clone(),
+        by: written.by.clone(),
+    }
+}

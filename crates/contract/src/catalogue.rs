@@ -160,10 +160,17 @@ impl Catalogue {
     }
 
     /// The texts behind a contract: the provider's, where there is one, and the operation's own.
-    pub(crate) fn texts_of(&self, provider: &str, operation: &str) -> Option<(Option<String>, String)> {
+    pub(crate) fn texts_of(
+        &self,
+        provider: &str,
+        operation: &str,
+    ) -> Option<(Option<String>, String)> {
         let texts = self.texts.get(provider)?;
         let (_, own) = texts.operations.get(operation)?;
-        Some((texts.provider.as_ref().map(|(_, text)| text.clone()), own.clone()))
+        Some((
+            texts.provider.as_ref().map(|(_, text)| text.clone()),
+            own.clone(),
+        ))
     }
 
     /// What a provider's operations share.

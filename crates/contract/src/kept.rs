@@ -34,7 +34,12 @@ impl Catalogue {
     #[must_use]
     pub fn kept_text(&self, provider: &str, operation: &str) -> Option<String> {
         let (provider, operation) = self.texts_of(provider, operation)?;
-        serde_json::to_string(&Kept { v: VERSION, provider, operation }).ok()
+        serde_json::to_string(&Kept {
+            v: VERSION,
+            provider,
+            operation,
+        })
+        .ok()
     }
 }
 
@@ -50,7 +55,13 @@ impl Contract {
         }
         let provider = kept.provider.as_deref().map(|text| ("provider.toml", text));
         Self::parse("operation.toml", provider, &kept.operation).map_err(|findings| {
-            KeptError::Findings(findings.len(), findings.first().map(ToString::to_string).unwrap_or_default())
+            KeptError::Findings(
+                findings.len(),
+                findings
+                    .first()
+                    .map(ToString::to_string)
+                    .unwrap_or_default(),
+            )
         })
     }
 }
@@ -60,7 +71,8 @@ impl Contract {
 /// # Errors
 /// The rule and the remedy, as one line.
 pub fn parse_span(text: &str) -> Result<Span, String> {
-    duration::parse(text).map_err(|complaint| complaint.to_line())
+    duration::parse(text)
+        .map_err(|complaint| format!("{}; {}", complaint.message, complaint.remedy))
 }
 
 #[cfg(test)]
@@ -75,12 +87,20 @@ mod tests {
             for contract in catalogue.operations(provider) {
                 let text = catalogue.kept_text(provider, contract.operation()).unwrap();
                 let kept = Contract::from_kept(&text).unwrap();
-                assert_eq!(kept.digest(), contract.digest(), "{provider} {}", contract.operation());
+                assert_eq!(
+                    kept.digest(),
+                    contract.digest(),
+                    "{provider} {}",
+                    contract.operation()
+                );
                 read += 1;
             }
         }
         assert!(read > 10);
-        assert_eq!(Contract::from_kept("{\"v\":2,\"provider\":null,\"operation\":\"\"}"), Err(KeptError::Form));
+        assert_eq!(
+            Contract::from_kept("{\"v\":2,\"provider\":null,\"operation\":\"\"}"),
+            Err(KeptError::Form)
+        );
         assert_eq!(catalogue.kept_text("testbed", "none.such"), None);
     }
 

@@ -45,6 +45,14 @@ pub(crate) struct Rule {
     outcome: Outcome,
 }
 
+/// The entries of `[[answers]]` in one file.
+#[derive(Debug, Default)]
+pub(crate) struct Rules {
+    pub(crate) rules: Vec<Rule>,
+    /// None of them was left out because of what is wrong with it.
+    pub(crate) all_read: bool,
+}
+
 /// What a rule makes of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Outcome {
@@ -118,17 +126,20 @@ const WHY_MAX: usize = 500;
 const RETRY_AFTER_MAX: i64 = 30 * 86_400;
 
 /// The rules of a file, in order. `key` is the contract's, where it is known: a provider's own rules do not know it.
-pub(crate) fn read(root: &Section<'_>, key: KeyIs<'_>, claims: &mut Claims) -> Vec<Rule> {
+pub(crate) fn read(root: &Section<'_>, key: KeyIs<'_>, claims: &mut Claims) -> Rules {
     let list = root.get("answers").and_then(|node| node.list(false));
     let mut rules: Vec<Rule> = Vec::new();
+    let mut all_read = true;
     for node in list.unwrap_or_default() {
         let Some(section) = node.section() else {
+            all_read = false;
             continue;
         };
         claims.note(&section);
-        let rule = Rule::read(&section, key, claims);
-        section.end();
-        let Some(rule) = rule else { continue };
+        let Some(rule) = Rule::read(&section, key, claims) else {
+            all_read = false;
+            continue;
+        };
         if let Some(earlier) = rules.iter().position(|r| r.when.covers(&rule.when)) {
             let message = format!("is never reached: /answers/{earlier} holds for all of it");
             let remedy = "put it before that rule, or narrow that rule";
@@ -136,7 +147,7 @@ pub(crate) fn read(root: &Section<'_>, key: KeyIs<'_>, claims: &mut Claims) -> V
         }
         rules.push(rule);
     }
-    rules
+    Rules { rules, all_read }
 }
 
 /// What a file's rules may rest on.
@@ -144,6 +155,8 @@ pub(crate) fn read(root: &Section<'_>, key: KeyIs<'_>, claims: &mut Claims) -> V
 pub(crate) enum KeyIs<'a> {
     /// The operation's own key, or none.
     Known(Option<&'a Key>),
+    /// There is one, and it could not be read: nothing that rests on it is complained about.
+    Unreadable,
     /// Each operation has its own.
     PerOperation,
 }
@@ -156,7 +169,7 @@ impl KeyIs<'_> {
     fn stores_refusals(self) -> bool {
         match self {
             Self::Known(Some(key)) => key.repeat.as_ref().is_some_and(|r| r.stored.refusals),
-            Self::Known(None) | Self::PerOperation => false,
+            Self::Known(None) | Self::Unreadable | Self::PerOperation => false,
         }
     }
 }
@@ -168,6 +181,9 @@ impl Rule {
         let class_node = section.need("class");
         let class: Option<Class> = class_node.as_ref().and_then(Node::word);
         let outcome = class.map(|class| outcome(section, class, key));
+        if class.is_some() {
+            section.end();
+        }
         let (when, class, outcome) = (when?, class?, outcome??);
         if let (Some(when_node), Some(class_node)) = (when_node, class_node) {
             check_class(&class_node, class, key);
@@ -287,7 +303,7 @@ fn stored(section: &Section<'_>, key: KeyIs<'_>) -> Option<bool> {
         return Some(key.stores_refusals());
     };
     let stored = node.flag()?;
-    if stored && !matches!(key, KeyIs::Known(Some(_))) {
+    if stored && matches!(key, KeyIs::Known(None) | KeyIs::PerOperation) {
         let message = "needs a key to be stored under";
         node.error(
             "key_needed",

@@ -86,10 +86,9 @@ impl Claims {
         let Some(source) = section.sub("source") else {
             return;
         };
-        if let Some(read) = Source::read(&source) {
-            let path = section.path().to_owned();
-            self.0.entry(path).or_default().push(read);
-        }
+        // A source that cannot be read is complained about by itself, not as a source that is missing.
+        let sources = self.0.entry(section.path().to_owned()).or_default();
+        sources.extend(Source::read(&source));
         source.end();
     }
 
@@ -100,6 +99,11 @@ impl Claims {
             let (parent, _) = path.rsplit_once('/')?;
             self.grade(parent)
         })
+    }
+
+    fn spoken_for(&self, path: &str) -> bool {
+        let around = |(parent, _): (&str, &str)| self.spoken_for(parent);
+        self.0.contains_key(path) || path.rsplit_once('/').is_some_and(around)
     }
 
     /// Whether a promise at this path may be relied on.
@@ -113,7 +117,7 @@ impl Claims {
             "" => section.path().to_owned(),
             name => crate::source::child(section.path(), name),
         };
-        if self.grade(&path).is_none() {
+        if !self.spoken_for(&path) {
             let remedy =
                 "add `source = { url = …, read = …, grade = … }` here, or a [[claims]] about it";
             let message = format!("{what} carries permissions and has no source");

@@ -9,7 +9,7 @@ use factum_core::Span;
 use factum_core::intent::Preference;
 use factum_core::promise::{Consequence, LookupBy};
 
-use crate::answers::{self, KeyIs, Rule, optional};
+use crate::answers::{self, KeyIs, Rule, Rules, optional};
 use crate::claims::{Claims, Source};
 use crate::digest;
 use crate::effect::Effect;
@@ -187,7 +187,7 @@ fn read(root: &Section<'_>, provider: Option<Provider>) -> Option<Contract> {
     let reference = reference(root);
     let deed = Deed::read(root, &mut claims);
     let common = provider.as_ref().map(|p| p.answers.as_slice());
-    let mut rules = deed.answers.iter().chain(common.unwrap_or_default());
+    let mut rules = deed.answers.rules.iter().chain(common.unwrap_or_default());
     let accepts = rules.any(Rule::accepts);
     let questions = Questions::read(root, accepts, &mut claims);
     let processing_max = processing(root, &mut claims);
@@ -204,7 +204,7 @@ fn read(root: &Section<'_>, provider: Option<Provider>) -> Option<Contract> {
         effect: deed.effect?,
         key: deed.key?,
         reference: reference?,
-        answers: deed.answers,
+        answers: deed.answers.rules,
         processing_max: processing_max?,
         lookup: questions.lookup,
         poll: questions.poll,
@@ -218,7 +218,7 @@ fn read(root: &Section<'_>, provider: Option<Provider>) -> Option<Contract> {
         warnings: Vec::new(),
     };
     contract.params = contract.parameter_names();
-    contract.check(root);
+    contract.check(root, deed.answers.all_read);
     Some(contract)
 }
 
@@ -226,7 +226,7 @@ fn read(root: &Section<'_>, provider: Option<Provider>) -> Option<Contract> {
 struct Deed {
     key: Option<Option<Key>>,
     effect: Option<Effect>,
-    answers: Vec<Rule>,
+    answers: Rules,
 }
 
 impl Deed {
@@ -241,7 +241,7 @@ impl Deed {
         // Of a key that could not be read only the key itself is complained about, not all that rests on it.
         let key_is = match &key {
             Some(key) => KeyIs::Known(key.as_ref()),
-            None => KeyIs::PerOperation,
+            None => KeyIs::Unreadable,
         };
         let answers = answers::read(root, key_is, claims);
         let effect_section = root.need("effect").and_then(|node| node.section());
@@ -380,9 +380,11 @@ impl Contract {
     }
 
     /// What holds between sections.
-    fn check(&self, root: &Section<'_>) {
-        self.check_key(root);
-        self.check_completion(root);
+    fn check(&self, root: &Section<'_>, all_answers_read: bool) {
+        if all_answers_read {
+            self.check_key(root);
+            self.check_completion(root);
+        }
         if self.lookup_by() == Some(LookupBy::Key) && self.key.is_none() {
             let message = "asks by a key, and this operation sends none";
             root.error_at(

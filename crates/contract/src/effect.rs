@@ -83,7 +83,7 @@ impl Effect {
                 claims.require(section, name, &format!("`{name}`"));
             }
         }
-        let (request, body) = (request?, body?);
+        let (request, body, set) = (request?, body?, set?);
         if !set.is_empty() && body != Body::Json {
             let remedy = "write `body = \"json\"`, or leave `set` out";
             let message = "sets members in a body that is not JSON";
@@ -112,8 +112,10 @@ impl Effect {
 }
 
 /// `set`: a list of `{ at = "/pointer", to = … }`.
-fn set(section: &Section<'_>, made: &[&str]) -> Vec<(Pointer, Shape)> {
-    let list = section.get("set").and_then(|node| node.list(false));
+fn set(section: &Section<'_>, made: &[&str]) -> Option<Vec<(Pointer, Shape)>> {
+    let Some(node) = section.get("set") else {
+        return Some(Vec::new());
+    };
     let member = |node: &crate::source::Node<'_>| {
         let entry = node.section()?;
         let at = entry.need("at").and_then(|at| {
@@ -132,8 +134,9 @@ fn set(section: &Section<'_>, made: &[&str]) -> Vec<(Pointer, Shape)> {
         entry.end();
         at.zip(to)
     };
-    let list = list.unwrap_or_default();
-    list.iter().filter_map(member).collect()
+    // All are read before the first that is wrong fails the list, so that each is complained about.
+    let members: Vec<_> = node.list(false)?.iter().map(member).collect();
+    members.into_iter().collect()
 }
 
 impl Contract {

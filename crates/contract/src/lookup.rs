@@ -407,7 +407,7 @@ impl Lookup {
             items.iter().partition(|item| self.is_ours(item, mark));
         if !hits.is_empty() {
             return LookupReading {
-                answer: self.hits(&hits, seen),
+                answer: self.hits(&hits, mark, seen),
                 next_page,
                 only_pages_missing: false,
             };
@@ -436,7 +436,7 @@ impl Lookup {
     }
 
     /// What items of ours show: effects before queued work.
-    fn hits(&self, hits: &[&Value], seen: &Seen<'_>) -> LookupAnswer {
+    fn hits(&self, hits: &[&Value], mark: &str, seen: &Seen<'_>) -> LookupAnswer {
         let is_queued =
             |item: &&Value| !self.queued.is_empty() && self.queued.iter().all(|t| t.holds(item));
         let (queued, done): (Vec<&Value>, Vec<&Value>) = hits.iter().copied().partition(is_queued);
@@ -451,7 +451,7 @@ impl Lookup {
             Some(Take::Json(at)) => at.text(item),
             Some(take) => take.from(seen),
             // A destination without references of its own: our mark is the only name that the effect has.
-            None => self.ours.all(item).into_iter().find_map(text_of),
+            None => Some(mark.to_owned()),
         };
         let receipts: Option<Vec<_>> = done.iter().map(|item| receipt(item)).collect();
         match receipts {

@@ -102,7 +102,7 @@ impl Provider {
             title: title?,
             auth: auth?,
             limits: limits?,
-            answers,
+            answers: answers.rules,
             retry_after: retry_after?,
         })
     }

@@ -264,7 +264,7 @@ impl<'a> Section<'a> {
         node
     }
 
-    /// An error about a member of this section that may be missing: placed at the section.
+    /// An error about a member of this section: placed there, or at the section where it is missing.
     pub(crate) fn error(
         &self,
         name: &str,
@@ -278,7 +278,8 @@ impl<'a> Section<'a> {
             child(&self.path, name)
         };
         let complaint = Complaint::error(rule, message, remedy);
-        self.report.add(self.span.clone(), member, complaint);
+        let span = self.peek(name).map_or(self.span.clone(), |node| node.span);
+        self.report.add(span, member, complaint);
     }
 
     /// Text of a member that may be missing.

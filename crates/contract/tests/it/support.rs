@@ -1,19 +1,21 @@
 //! Helpers: contracts by name, answers in one line, submissions in one line.
 
+use std::sync::LazyLock;
+
 use factum_contract::{
     BuildError, Catalogue, Contract, EffectInput, Finding, HttpAnswer, HttpRequest,
 };
 use serde_json::{Map, Value, json};
 
 /// A contract of the catalogue.
-pub(crate) fn builtin(provider: &str, operation: &str) -> Contract {
-    let catalogue = Catalogue::builtin();
-    let contract = catalogue.get(provider, operation);
-    contract.expect("the contract is in the catalogue").clone()
+pub(crate) fn builtin(provider: &str, operation: &str) -> &'static Contract {
+    static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(Catalogue::builtin);
+    let contract = CATALOGUE.get(provider, operation);
+    contract.expect("the contract is in the catalogue")
 }
 
 /// A testbed contract.
-pub(crate) fn testbed(operation: &str) -> Contract {
+pub(crate) fn testbed(operation: &str) -> &'static Contract {
     builtin("testbed", operation)
 }
 

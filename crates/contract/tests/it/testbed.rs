@@ -243,7 +243,7 @@ fn each_operation_asks_on_its_own_path() {
     let key = ("idempotency-key".to_owned(), "K".to_owned());
     for operation in OPERATIONS {
         let (kind, mode) = operation.split_once('.').unwrap();
-        let request = effect(&testbed(operation), json!({}), "{\"business\":\"b\"}").unwrap();
+        let request = effect(testbed(operation), json!({}), "{\"business\":\"b\"}").unwrap();
         let (method, path, body) = match kind {
             "key_path" => ("PUT", format!("/key/{mode}/effects/K"), ""),
             "key_body" => (

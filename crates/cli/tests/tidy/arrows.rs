@@ -136,8 +136,7 @@ fn every_crate_keeps_the_lints_of_the_workspace() {
         .iter()
         .filter(|manifest| {
             let lints = manifest.table.get("lints");
-            lints.and_then(|lints| lints.get("workspace"))
-                != Some(&toml::Value::Boolean(true))
+            lints.and_then(|lints| lints.get("workspace")) != Some(&toml::Value::Boolean(true))
         })
         .map(|manifest| manifest.folder.clone())
         .collect();
@@ -155,7 +154,9 @@ fn forbidden_in(name: &str, forbidden: &[&str]) -> Vec<String> {
     let crates = manifests::all();
     let built = built_with(&crates, name);
     let found = forbidden.iter().filter(|bad| built.contains(**bad));
-    found.map(|bad| format!("{name} is built with {bad}")).collect()
+    found
+        .map(|bad| format!("{name} is built with {bad}"))
+        .collect()
 }
 
 #[test]
@@ -165,10 +166,24 @@ fn the_core_is_built_with_next_to_nothing() {
         let found = crates.iter().find(|manifest| manifest.folder == folder);
         found.expect("it exists").dependencies("dependencies")
     };
-    assert_eq!(direct("crates/core"), BTreeSet::from(["thiserror".to_owned()]));
+    assert_eq!(
+        direct("crates/core"),
+        BTreeSet::from(["thiserror".to_owned()])
+    );
     assert_eq!(direct("crates/faults"), BTreeSet::new());
     let impure = [
-        "serde", "serde_core", "tokio", "rand", "rand_core", "getrandom", "jiff", "time", "rusqlite", "hyper", "mio", "socket2",
+        "serde",
+        "serde_core",
+        "tokio",
+        "rand",
+        "rand_core",
+        "getrandom",
+        "jiff",
+        "time",
+        "rusqlite",
+        "hyper",
+        "mio",
+        "socket2",
     ];
     report("an impure core", &forbidden_in("factum-core", &impure));
 }
@@ -176,16 +191,35 @@ fn the_core_is_built_with_next_to_nothing() {
 #[test]
 fn a_contract_reaches_no_clock_socket_or_store() {
     let impure = [
-        "tokio", "rand", "getrandom", "jiff", "rusqlite", "hyper", "mio", "socket2", "rustix",
+        "tokio",
+        "rand",
+        "getrandom",
+        "jiff",
+        "rusqlite",
+        "hyper",
+        "mio",
+        "socket2",
+        "rustix",
     ];
-    report("an impure contract", &forbidden_in("factum-contract", &impure));
+    report(
+        "an impure contract",
+        &forbidden_in("factum-contract", &impure),
+    );
 }
 
 #[test]
 fn the_library_pulls_in_no_surface() {
     let surface = [
-        "factum-server", "factum-testbed", "factum-faults", "axum", "clap", "indicatif", "comfy-table", "miette",
-        "tracing-subscriber", "opentelemetry",
+        "factum-server",
+        "factum-testbed",
+        "factum-faults",
+        "axum",
+        "clap",
+        "indicatif",
+        "comfy-table",
+        "miette",
+        "tracing-subscriber",
+        "opentelemetry",
     ];
     report("surface in the library", &forbidden_in("factum", &surface));
 }

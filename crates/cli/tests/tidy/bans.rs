@@ -135,7 +135,10 @@ fn no_file_names_a_machine_or_a_registry() {
     }
     report("paths of a machine and hosts of registries", &found);
     let configs = tree::files(|path| path.starts_with(".cargo/"));
-    assert!(configs.is_empty(), "settings of cargo belong to the machine");
+    assert!(
+        configs.is_empty(),
+        "settings of cargo belong to the machine"
+    );
 }
 
 #[test]

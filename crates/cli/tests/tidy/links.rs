@@ -23,7 +23,9 @@ fn targets(text: &str) -> Vec<&str> {
         }
         // A link whose text is code is cut apart by the back-ticks; its end begins a piece.
         for piece in line.split('`').skip(2).step_by(2) {
-            let end = piece.strip_prefix("](").and_then(|rest| rest.split(')').next());
+            let end = piece
+                .strip_prefix("](")
+                .and_then(|rest| rest.split(')').next());
             found.extend(end.filter(|target| !found.contains(target)));
         }
     }
@@ -60,7 +62,10 @@ fn every_link_between_documents_resolves() {
     let root = tree::root();
     let mut dead = Vec::new();
     for file in documents() {
-        for target in targets(&file.text).into_iter().filter(|target| is_local(target)) {
+        for target in targets(&file.text)
+            .into_iter()
+            .filter(|target| is_local(target))
+        {
             if !root.join(resolve(&file.path, target)).exists() {
                 dead.push(format!("{} → {target}", file.path));
             }
@@ -72,7 +77,10 @@ fn every_link_between_documents_resolves() {
 #[test]
 fn every_page_is_in_the_summary() {
     let summary = tree::read("docs/SUMMARY.md");
-    let listed: BTreeSet<PathBuf> = targets(&summary).iter().map(|target| resolve("docs/SUMMARY.md", target)).collect();
+    let listed: BTreeSet<PathBuf> = targets(&summary)
+        .iter()
+        .map(|target| resolve("docs/SUMMARY.md", target))
+        .collect();
     let missing: Vec<String> = documents()
         .into_iter()
         .map(|file| file.path)
@@ -86,5 +94,8 @@ fn every_page_is_in_the_summary() {
 fn links_are_told_from_code() {
     let text = "see [a](b.md) and `x](no)` and [`c`](d.md#e)\n```\n[f](g)\n```\n";
     assert_eq!(targets(text), ["b.md", "d.md#e"]);
-    assert_eq!(resolve("docs/errors/F1.md", "../laws.md#x"), Path::new("docs/laws.md"));
+    assert_eq!(
+        resolve("docs/errors/F1.md", "../laws.md#x"),
+        Path::new("docs/laws.md")
+    );
 }

@@ -14,13 +14,19 @@ fn the_architecture_names_every_crate_and_stays_short() {
         .filter(|folder| !page.contains(&format!("`{folder}`")))
         .collect();
     report("crates that ARCHITECTURE.md does not name", &unnamed);
-    assert!(page.lines().count() <= 250, "ARCHITECTURE.md is within 250 lines");
+    assert!(
+        page.lines().count() <= 250,
+        "ARCHITECTURE.md is within 250 lines"
+    );
 }
 
 #[test]
 fn the_recipes_stay_short() {
     let page = tree::read("CONTRIBUTING.md");
-    assert!(page.lines().count() <= 120, "CONTRIBUTING.md is within 120 lines");
+    assert!(
+        page.lines().count() <= 120,
+        "CONTRIBUTING.md is within 120 lines"
+    );
 }
 
 #[test]
@@ -36,7 +42,9 @@ fn the_glossary_has_every_state() {
 
 /// A version's heading: `## [0.1.0] - 2026-01-31`.
 fn versions(changelog: &str) -> Vec<(&str, &str)> {
-    let headings = changelog.lines().filter_map(|line| line.strip_prefix("## ["));
+    let headings = changelog
+        .lines()
+        .filter_map(|line| line.strip_prefix("## ["));
     headings
         .filter_map(|heading| heading.split_once(']'))
         .map(|(version, rest)| (version, rest.trim_start_matches(" - ")))
@@ -49,16 +57,31 @@ fn the_changelog_begins_with_what_is_unreleased_and_has_this_version() {
     let versions = versions(&page);
     assert_eq!(versions.first(), Some(&("Unreleased", "")));
     let workspace = manifests::workspace();
-    let current = workspace["workspace"]["package"]["version"].as_str().expect("a version");
+    let current = workspace["workspace"]["package"]["version"]
+        .as_str()
+        .expect("a version");
     let (_, date) = versions
         .iter()
         .find(|(version, _)| *version == current)
         .expect("the workspace's version has a section");
-    let shape: String = date.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    let shape: String = date
+        .chars()
+        .map(|c| if c.is_ascii_digit() { '0' } else { c })
+        .collect();
     assert_eq!(shape, "0000-00-00", "a release has its date");
-    let known = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"];
+    let known = [
+        "Added",
+        "Changed",
+        "Deprecated",
+        "Removed",
+        "Fixed",
+        "Security",
+    ];
     let sections = page.lines().filter_map(|line| line.strip_prefix("### "));
-    let unknown: Vec<String> = sections.filter(|name| !known.contains(name)).map(str::to_owned).collect();
+    let unknown: Vec<String> = sections
+        .filter(|name| !known.contains(name))
+        .map(str::to_owned)
+        .collect();
     report("sections that Keep a Changelog does not have", &unknown);
 }
 
@@ -67,5 +90,8 @@ fn the_licences_are_there() {
     assert!(tree::read("LICENSE-APACHE").contains("Apache License"));
     assert!(tree::read("LICENSE-MIT").starts_with("MIT License"));
     let workspace = manifests::workspace();
-    assert_eq!(workspace["workspace"]["package"]["license"].as_str(), Some("Apache-2.0 OR MIT"));
+    assert_eq!(
+        workspace["workspace"]["package"]["license"].as_str(),
+        Some("Apache-2.0 OR MIT")
+    );
 }

@@ -65,40 +65,71 @@ fn a_page_shows_what_the_code_says() {
     let index = tree::read("docs/errors/README.md");
     let mut wrong = Vec::new();
     for code in codes() {
-        let Code { code, slug, status, title } = code;
+        let Code {
+            code,
+            slug,
+            status,
+            title,
+        } = code;
         let page = tree::read(&format!("docs/errors/{code}.md"));
         let mut want = |holds: bool, what: &str| {
             if !holds {
                 wrong.push(format!("{code}: {what}"));
             }
         };
-        want(page.starts_with(&format!("# {code}: {title}\n")), "the heading is code and title");
-        want(page.contains(&format!("`urn:factum:problem:{slug}` · HTTP {status}")), "the URN and the status");
-        for heading in ["What it means", "What was recorded", "Example", "What to do"] {
+        want(
+            page.starts_with(&format!("# {code}: {title}\n")),
+            "the heading is code and title",
+        );
+        want(
+            page.contains(&format!("`urn:factum:problem:{slug}` · HTTP {status}")),
+            "the URN and the status",
+        );
+        for heading in [
+            "What it means",
+            "What was recorded",
+            "Example",
+            "What to do",
+        ] {
             want(page.contains(&format!("\n## {heading}\n\n")), heading);
         }
         let row = format!("| [{code}]({code}.md) | {status} | {title} |");
         want(index.contains(&row), "the row in docs/errors/README.md");
         let example = example(&page);
-        want(example["type"] == format!("urn:factum:problem:{slug}"), "type in the example");
+        want(
+            example["type"] == format!("urn:factum:problem:{slug}"),
+            "type in the example",
+        );
         want(example["title"] == title, "title in the example");
         want(example["status"] == status, "status in the example");
         want(example["code"] == code, "code in the example");
         for member in ["rule", "remedy"] {
-            want(example[member].as_str().is_some_and(|text| !text.is_empty()), member);
+            want(
+                example[member]
+                    .as_str()
+                    .is_some_and(|text| !text.is_empty()),
+                member,
+            );
         }
     }
     report("pages that differ from the list of codes", &wrong);
 }
 
 fn example(page: &str) -> Value {
-    let block = page.split("```json\n").nth(1).and_then(|rest| rest.split("```").next());
+    let block = page
+        .split("```json\n")
+        .nth(1)
+        .and_then(|rest| rest.split("```").next());
     serde_json::from_str(block.unwrap_or_default()).unwrap_or_default()
 }
 
 #[test]
 fn a_line_of_the_list_is_read_and_others_are_not() {
-    let code = code_line("    TooLarge \"F1009\" \"too-large\" 413 \"the body is larger\";").expect("a code");
-    assert_eq!((code.code.as_str(), code.slug.as_str(), code.status), ("F1009", "too-large", 413));
+    let code = code_line("    TooLarge \"F1009\" \"too-large\" 413 \"the body is larger\";")
+        .expect("a code");
+    assert_eq!(
+        (code.code.as_str(), code.slug.as_str(), code.status),
+        ("F1009", "too-large", 413)
+    );
     assert!(code_line("    let text = \"F1009\";").is_none());
 }

@@ -5,16 +5,39 @@ use crate::tree::{self, report};
 
 /// Functions and words that read a clock or compute with times.
 const CLOCKS: &[&str] = &[
-    "now", "strftime", "datetime", "julianday", "unixepoch", "timediff", "current_timestamp", "current_time", "current_date",
-    "clock_timestamp", "transaction_timestamp", "statement_timestamp", "localtimestamp", "interval",
+    "now",
+    "strftime",
+    "datetime",
+    "julianday",
+    "unixepoch",
+    "timediff",
+    "current_timestamp",
+    "current_time",
+    "current_date",
+    "clock_timestamp",
+    "transaction_timestamp",
+    "statement_timestamp",
+    "localtimestamp",
+    "interval",
 ];
 
 /// Ends of the names of columns and parameters that hold an instant or a length of time.
-const TIMES: &[&str] = &["_at", "_until", "now", "deadline", "lease", "_micros", "_after", "not_before"];
+const TIMES: &[&str] = &[
+    "_at",
+    "_until",
+    "now",
+    "deadline",
+    "lease",
+    "_micros",
+    "_after",
+    "not_before",
+];
 
 /// A statement without comments and the contents of strings, in lower case.
 fn plain(statement: &str) -> String {
-    let lines = statement.lines().map(|line| line.split("--").next().unwrap_or_default());
+    let lines = statement
+        .lines()
+        .map(|line| line.split("--").next().unwrap_or_default());
     let joined = lines.collect::<Vec<_>>().join("\n");
     let unquoted = joined.split('\'').step_by(2).collect::<Vec<_>>().join("''");
     unquoted.to_lowercase()
@@ -30,7 +53,9 @@ fn wrong(statement: &str) -> Vec<String> {
     // A parameter may well be called `now`: what is bound is no clock.
     let unbound = plain.replace([':', '$', '@'], "bound_");
     let clocks = words(&unbound).filter(|word| CLOCKS.contains(word));
-    let mut found: Vec<String> = clocks.map(|word| format!("reads or computes a time: {word}")).collect();
+    let mut found: Vec<String> = clocks
+        .map(|word| format!("reads or computes a time: {word}"))
+        .collect();
     for (at, sign) in plain.match_indices(['+', '-', '*', '/']) {
         let before = words(&plain[..at]).last().unwrap_or_default();
         let after = words(&plain[at + sign.len()..]).next().unwrap_or_default();
@@ -45,7 +70,11 @@ fn wrong(statement: &str) -> Vec<String> {
 fn statements_compute_no_times() {
     let mut found = Vec::new();
     for file in tree::files(|path| path.ends_with(".sql")) {
-        found.extend(wrong(&file.text).into_iter().map(|bad| format!("{}: {bad}", file.path)));
+        found.extend(
+            wrong(&file.text)
+                .into_iter()
+                .map(|bad| format!("{}: {bad}", file.path)),
+        );
     }
     report("time in statements", &found);
 }
@@ -55,8 +84,19 @@ fn the_store_has_no_clock_in_statements_written_in_code() {
     let mut found = Vec::new();
     for file in tree::files(|path| path.starts_with("crates/store/src/") && path.ends_with(".rs")) {
         let lower = file.text.to_lowercase();
-        let named = ["strftime(", "current_timestamp", "datetime('", "julianday(", "unixepoch("];
-        found.extend(named.iter().filter(|name| lower.contains(**name)).map(|name| format!("{}: {name}", file.path)));
+        let named = [
+            "strftime(",
+            "current_timestamp",
+            "datetime('",
+            "julianday(",
+            "unixepoch(",
+        ];
+        found.extend(
+            named
+                .iter()
+                .filter(|name| lower.contains(**name))
+                .map(|name| format!("{}: {name}", file.path)),
+        );
     }
     report("time in statements", &found);
 }

@@ -4,7 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Folders that hold no sources: build results, the repository's own data, what a run leaves.
-const SKIPPED: [&str; 5] = ["target", ".git", "factum-data", "node_modules", "__pycache__"];
+const SKIPPED: [&str; 5] = [
+    "target",
+    ".git",
+    "factum-data",
+    "node_modules",
+    "__pycache__",
+];
 
 /// One file, with its path from the root, written with slashes.
 pub(crate) struct File {

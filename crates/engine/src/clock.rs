@@ -145,7 +145,7 @@ mod tests {
         );
         assert_eq!(
             clock.anchor(local(2_000, -998_990), Timestamp::from_micros(2_000)),
-            Span::from_micros(1_000_000)
+            Span::from_micros(1_001_000)
         );
     }
 }

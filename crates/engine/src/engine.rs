@@ -15,6 +15,7 @@ use factum_transport::{Clock, Transport};
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
+use crate::accounts::Accounts;
 use crate::clock::{AnchoredClock, LocalReading};
 use crate::destination::Destination;
 use crate::driver::{Driver, DriverLimits, Event};
@@ -95,6 +96,17 @@ impl Engine {
             .map(|(name, d)| (name.clone(), d.policy()))
             .collect();
         let contracts = keep_contracts(options.store.as_ref(), &options.destinations).await?;
+        let restore = options.store.restore().await?;
+        let released = restore
+            .as_ref()
+            .is_none_or(|restore| restore.released.is_some());
+        let accounts = Accounts::load(
+            options.keys.clone(),
+            options.store.as_ref(),
+            &options.destinations,
+        )
+        .await?;
+        let accounts = Arc::new(accounts);
         let shared = Arc::new(Shared {
             store: options.store,
             transport,
@@ -106,11 +118,9 @@ impl Engine {
             changes: broadcast::channel(4_096).0,
             unsettled: AtomicUsize::new(0),
             clock_in_doubt: AtomicBool::new(options.clock_in_doubt),
+            restore_released: AtomicBool::new(released),
+            accounts,
         });
-        let restore = shared.store.restore().await?;
-        let released = restore
-            .as_ref()
-            .is_none_or(|restore| restore.released.is_some());
         let limits = DriverLimits {
             held_max: options.held_max,
             claim_lease: claim_lease(&shared.destinations),
@@ -180,9 +190,9 @@ impl Engine {
         let conditions = Conditions {
             now: self.shared.now(),
             current: current.map_or(pinned, |operation| &operation.promises),
-            restore_released: record.next.why != factum_core::next::Why::RestoreHeld.to_string(),
+            restore_released: self.shared.restore_released.load(Ordering::Relaxed),
             clock_in_doubt: self.shared.clock_in_doubt.load(Ordering::Relaxed),
-            account_in_doubt: false,
+            account_in_doubt: self.shared.accounts.in_doubt().contains(&scope.destination),
             subject_overtaken: false,
         };
         (

@@ -92,6 +92,15 @@ impl Keys {
         *hash.finalize().as_bytes()
     }
 
+    /// The keyed hash of a destination's credential, as hex digits: shows that it changed, and nothing else.
+    #[must_use]
+    pub fn credential(&self, destination: &str, secret: &[u8]) -> String {
+        let mut hash = self.hasher("factum 2026 credential");
+        absorb(&mut hash, destination.as_bytes());
+        absorb(&mut hash, secret);
+        hash.finalize().to_hex()[..32].to_owned()
+    }
+
     /// The key of the store's row checksums.
     #[must_use]
     pub fn checksum(&self) -> [u8; 32] {

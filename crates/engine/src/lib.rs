@@ -5,6 +5,7 @@
 //!
 //! Read [`driver`] first, then `shell.rs`; [`Engine`] is what the library and the server hold.
 
+mod accounts;
 pub mod canonical;
 mod carry;
 pub mod clock;

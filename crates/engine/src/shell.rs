@@ -9,12 +9,14 @@ use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use factum_contract::Contract;
+use factum_core::evidence::PermissionKind;
 use factum_core::{ActionId, Evidence, Fact, Span, State, Timestamp, WorkerNonce};
 use factum_store::{Claim, Claimed, Committed, Record, Recorded, Store};
 use factum_transport::{Clock, Transport};
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::task::{Id, JoinSet};
 
+use crate::accounts::Accounts;
 use crate::carry::{Brought, Carrying};
 use crate::clock::{AnchoredClock, LocalReading, duration};
 use crate::destination::{Destination, Reach};
@@ -23,8 +25,8 @@ use crate::driver::{Command, Commit, Driver, Event, SendOut};
 use crate::failpoint::{CrashPoint, reach};
 use crate::keys::Keys;
 
-/// How often the clock is anchored anew.
-const ANCHOR_EVERY: Duration = Duration::from_secs(2);
+/// How often the clock is anchored anew, and doubts are seen after.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// A step of the wall clock beyond this puts it in doubt.
 const STEP_MAX: Span = Span::from_secs(30);
 /// How long the shell waits before it bothers a store again that could not write.
@@ -51,6 +53,8 @@ pub(crate) struct Shared {
     pub(crate) changes: broadcast::Sender<Change>,
     pub(crate) unsettled: AtomicUsize,
     pub(crate) clock_in_doubt: AtomicBool,
+    pub(crate) restore_released: AtomicBool,
+    pub(crate) accounts: Arc<Accounts>,
 }
 
 /// A message to the loop from outside.
@@ -69,8 +73,9 @@ pub(crate) async fn run(
 ) {
     let mut tasks: JoinSet<Event> = JoinSet::new();
     let mut owners: HashMap<Id, ActionId> = HashMap::new();
-    let mut anchor = tokio::time::interval(ANCHOR_EVERY);
-    anchor.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut looking = tokio::time::interval(LOOK_EVERY);
+    looking.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut watch: Option<tokio::task::AbortHandle> = None;
     loop {
         let wake = driver
             .next_wake()
@@ -90,9 +95,15 @@ pub(crate) async fn run(
             },
             Some(ended) = tasks.join_next_with_id() => ended_event(ended, &mut owners),
             () = sleep_for(wake) => Event::Woke,
-            _ = anchor.tick() => anchor_clock(&shared).await,
+            _ = looking.tick() => {
+                if watch.as_ref().is_none_or(tokio::task::AbortHandle::is_finished) {
+                    let shared = shared.clone();
+                    watch = Some(tasks.spawn(async move { look_around(&shared).await }));
+                }
+                continue;
+            }
         };
-        let commands = driver.handle(event, shared.clock.now());
+        let commands = handle(&mut driver, event, &shared);
         shared
             .unsettled
             .store(driver.waiting() + driver.under_way(), Ordering::Relaxed);
@@ -102,6 +113,18 @@ pub(crate) async fn run(
             owners.insert(handle.id(), action);
         }
     }
+}
+
+/// One bad action must not end the loop: a panic in a decision is logged, and the others go on.
+fn handle(driver: &mut Driver, event: Event, shared: &Shared) -> Vec<Command> {
+    let now = shared.clock.now();
+    let about = event.action();
+    let handled =
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| driver.handle(event, now)));
+    handled.unwrap_or_else(|_| {
+        tracing::error!(action = ?about, "a decision broke off; the action is looked at again later");
+        about.map_or_else(Vec::new, |action| driver.handle(Event::Broken(action), now))
+    })
 }
 
 async fn sleep_for(wake: Option<Duration>) {
@@ -169,8 +192,9 @@ async fn stop(
     in_flight.len()
 }
 
-/// Anchors the clock anew. A step of the wall clock puts it in doubt until a destination's own time agrees.
-async fn anchor_clock(shared: &Shared) -> Event {
+/// Anchors the clock anew, and sees after what is in doubt. A step of the wall clock puts it in doubt until a destination's
+/// own time agrees; a changed credential, until its account is confirmed.
+async fn look_around(shared: &Shared) -> Event {
     let local = LocalReading::take();
     if let Ok(store) = shared.store.now().await {
         let apart = shared.clock.anchor(local, store);
@@ -178,7 +202,22 @@ async fn anchor_clock(shared: &Shared) -> Event {
             tracing::warn!(step = %apart, "the clock stepped; nothing is sent again by key until a destination's time agrees");
         }
     }
-    Event::ClockInDoubt(shared.clock_in_doubt.load(Ordering::Relaxed))
+    for name in shared.accounts.in_doubt() {
+        if let Some(destination) = shared.destinations.get(&name) {
+            shared
+                .accounts
+                .ask(
+                    destination,
+                    shared.transport.as_ref(),
+                    shared.store.as_ref(),
+                )
+                .await;
+        }
+    }
+    Event::InDoubt {
+        clock: shared.clock_in_doubt.load(Ordering::Relaxed),
+        accounts: shared.accounts.in_doubt(),
+    }
 }
 
 fn owner(command: &Command) -> ActionId {
@@ -258,9 +297,13 @@ async fn write(shared: &Shared, commit: Commit) -> Event {
             announce(shared, action, &recorded);
             Event::Committed(held_at(claim, &recorded), record)
         }
-        Ok(Committed::Stale) => Event::NotCommitted(action, shared.clock.now()),
+        Ok(Committed::Stale) => {
+            let _ = shared.store.release(claim).await;
+            Event::NotCommitted(action, shared.clock.now())
+        }
         Err(error) => {
             tracing::warn!(%action, %error, "could not commit");
+            let _ = shared.store.release(claim).await;
             Event::NotCommitted(action, shared.clock.now() + STORE_REST)
         }
     }
@@ -298,15 +341,18 @@ async fn send_out(shared: &Shared, send: SendOut) -> Event {
     } = send;
     let action = record.id();
     let carrying = shared.carrying();
-    let brought = match shared
-        .destinations
-        .get(&record.action.scope.destination)
-        .map(|d| &d.reach)
-    {
+    let name = &record.action.scope.destination;
+    let brought = match shared.destinations.get(name).map(|d| &d.reach) {
         Some(Reach::Http(target)) => match shared.pinned_contract(&record).await {
             Some(contract) => {
+                // Where the right to send rests on what the account holds, the credential has to be the confirmed one.
+                let rests_on_account = matches!(
+                    permission.kind(),
+                    Some(PermissionKind::SameKey | PermissionKind::ProvenAbsent)
+                );
+                let target = shared.accounts.guarded(name, target, rests_on_account);
                 carrying
-                    .send(&record, &contract, target, permission, reuse)
+                    .send(&record, &contract, &target, permission, reuse)
                     .await
             }
             None => not_carried(

@@ -70,6 +70,9 @@ pub(super) enum Decision {
     HoldBack,
 }
 
+/// Records that time calls for at once at the most; more are written in the next round.
+const DUE_FACTS_MAX: usize = 16;
+
 /// How long an action whose destination is not configured rests before it is looked at again.
 const UNCONFIGURED_REST: Span = Span::from_secs(60);
 
@@ -126,10 +129,10 @@ pub(super) fn decide_held(record: &Record, view: &View) -> Decision {
                 | Step::CancelByKey { .. }
                 | Step::Wait
                 | Step::Review(_)
-                | Step::None => write_or_rest(record, facts, &next),
+                | Step::None => write_or_rest(record, facts, &next, view.now),
             }
         }
-        Err(next) => write_or_rest(record, facts, &next),
+        Err(next) => write_or_rest(record, facts, &next, view.now),
     }
 }
 
@@ -194,17 +197,23 @@ fn with_due_facts(record: &Record, conditions: &Conditions) -> (Known, Vec<Fact>
             .iter()
             .for_each(|evidence| known.absorb(evidence));
         facts.push(fact);
-        assert!(
-            facts.len() < 64,
-            "time calls for one record after another about {}",
-            record.id()
-        );
+        if facts.len() == DUE_FACTS_MAX {
+            break;
+        }
     }
     (known, facts)
 }
 
-fn write_or_rest(record: &Record, facts: Vec<Fact>, next: &Next) -> Decision {
+fn write_or_rest(record: &Record, facts: Vec<Fact>, next: &Next, now: Timestamp) -> Decision {
     let row = next_row(next);
+    // A wait is not written anew each time that it is looked at only because its end moves on.
+    let still_waits = row.step == "wait"
+        && record.next.step == row.step
+        && record.next.why == row.why
+        && record.next.at.is_some_and(|at| at > now);
+    if still_waits && facts.is_empty() {
+        return Decision::Rest { at: record.next.at };
+    }
     if !facts.is_empty() || row != record.next {
         return Decision::Write { facts, next: row };
     }

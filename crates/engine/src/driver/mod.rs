@@ -59,12 +59,36 @@ pub enum Event {
     Paused(bool),
     /// An operator released the restore, or a restore was declared.
     RestoreReleased(bool),
-    /// The clock stepped, or is trusted again.
-    ClockInDoubt(bool),
-    /// The account behind a destination's credential is in doubt, or confirmed.
-    AccountInDoubt(String, bool),
+    /// What is in doubt now, all of it: the clock, and the accounts behind these destinations' credentials.
+    InDoubt {
+        /// The clock stepped, and no destination's time has agreed since.
+        clock: bool,
+        /// Destinations whose credential changed, and whose account is not confirmed.
+        accounts: BTreeSet<String>,
+    },
     /// No new work is begun; what is in flight may end.
     Stopping,
+}
+
+impl Event {
+    /// The action that it is about, if it is about one.
+    #[must_use]
+    pub fn action(&self) -> Option<ActionId> {
+        match self {
+            Self::Due { action, .. }
+            | Self::NotClaimed(action, _)
+            | Self::NotCommitted(action, _)
+            | Self::Ended { action, .. }
+            | Self::Broken(action)
+            | Self::Recorded(action) => Some(*action),
+            Self::Claimed(_, record) | Self::Committed(_, record) => Some(record.id()),
+            Self::Woke
+            | Self::Paused(_)
+            | Self::RestoreReleased(_)
+            | Self::InDoubt { .. }
+            | Self::Stopping => None,
+        }
+    }
 }
 
 /// What the shell is to do.
@@ -228,13 +252,7 @@ impl Driver {
                 self.restore_released = released;
                 self.look_at_all(now);
             }
-            Event::ClockInDoubt(doubt) => self.clock_in_doubt = doubt,
-            Event::AccountInDoubt(destination, true) => {
-                self.accounts_in_doubt.insert(destination);
-            }
-            Event::AccountInDoubt(destination, false) => {
-                self.accounts_in_doubt.remove(&destination);
-            }
+            Event::InDoubt { clock, accounts } => self.doubt(clock, accounts, now),
             Event::Stopping => self.stopping = true,
         }
         self.begin_due(now, &mut out);
@@ -298,6 +316,14 @@ impl Driver {
         self.dequeue(action);
         self.queue.insert((at, action));
         self.queued.insert(action, (at, destination));
+    }
+
+    fn doubt(&mut self, clock: bool, accounts: BTreeSet<String>, now: Timestamp) {
+        if (clock, &accounts) != (self.clock_in_doubt, &self.accounts_in_doubt) {
+            self.clock_in_doubt = clock;
+            self.accounts_in_doubt = accounts;
+            self.look_at_all(now);
+        }
     }
 
     fn dequeue(&mut self, action: ActionId) {

@@ -1,11 +1,13 @@
 //! What operators decide: holding sends, and life after a restore.
 
+use std::sync::atomic::Ordering;
+
 use factum_core::Timestamp;
 use factum_store::Restore;
 
 use super::{Engine, PAUSED};
 use crate::driver::Event;
-use crate::problem::Problem;
+use crate::problem::{Code, Problem};
 use crate::recover;
 
 impl Engine {
@@ -48,6 +50,7 @@ impl Engine {
         copy_until: Option<Timestamp>,
     ) -> Result<Restore, Problem> {
         let restore = self.shared.store.declare_restored(copy_until).await?;
+        self.shared.restore_released.store(false, Ordering::Relaxed);
         self.tell(Event::RestoreReleased(false)).await;
         for (action, destination) in recover::mark_maybe_sent(&self.shared, &restore).await? {
             self.tell(Event::Due {
@@ -66,7 +69,41 @@ impl Engine {
     /// [`Problem`] if the store cannot be written.
     pub async fn release_restore(&self, by: &str) -> Result<Option<Restore>, Problem> {
         let restore = self.shared.store.release_restore(by.to_owned()).await?;
+        self.shared.restore_released.store(true, Ordering::Relaxed);
         self.tell(Event::RestoreReleased(true)).await;
         Ok(restore)
+    }
+
+    /// Confirms that the credential which a destination has now opens the pinned account (R13): a person's word.
+    ///
+    /// # Errors
+    /// [`Code::UnknownDestination`], or [`Problem`] if the store cannot be written.
+    pub async fn confirm_account(&self, destination: &str) -> Result<(), Problem> {
+        if !self.shared.destinations.contains_key(destination) {
+            let rule = format!("no destination {destination:?} is configured here");
+            return Err(Problem::new(
+                Code::UnknownDestination,
+                "/destination",
+                rule,
+                "see `factum destination list`",
+            ));
+        }
+        self.shared
+            .accounts
+            .confirm(destination, self.shared.store.as_ref())
+            .await?;
+        let clock = self.shared.clock_in_doubt.load(Ordering::Relaxed);
+        self.tell(Event::InDoubt {
+            clock,
+            accounts: self.shared.accounts.in_doubt(),
+        })
+        .await;
+        Ok(())
+    }
+
+    /// The destinations whose credential changed and whose account is not confirmed.
+    #[must_use]
+    pub fn accounts_in_doubt(&self) -> std::collections::BTreeSet<String> {
+        self.shared.accounts.in_doubt()
     }
 }

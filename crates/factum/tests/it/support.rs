@@ -56,19 +56,41 @@ impl Rig {
     /// The same, with more configuration.
     pub(crate) async fn start_with(faults: &str, more: &str) -> Self {
         let faults = FaultPlan::parse(7, faults).unwrap();
-        let testbed = Testbed::start(TestbedConfig { faults, ..TestbedConfig::default() }).await.unwrap();
-        let factum = Factum::memory().config(config(&testbed.base_url(), more)).start().await.unwrap();
+        let testbed = Testbed::start(TestbedConfig {
+            faults,
+            ..TestbedConfig::default()
+        })
+        .await
+        .unwrap();
+        let factum = Factum::memory()
+            .config(config(&testbed.base_url(), more))
+            .start()
+            .await
+            .unwrap();
         Self { testbed, factum }
     }
 
     /// Submits one effect under its business reference as key.
     pub(crate) async fn submit(&self, operation: &str, business: &str) -> ActionId {
-        self.submit_payload(operation, business, json!({ "business": business })).await
+        self.submit_payload(operation, business, json!({ "business": business }))
+            .await
     }
 
     /// The same, with this payload.
-    pub(crate) async fn submit_payload(&self, operation: &str, key: &str, payload: serde_json::Value) -> ActionId {
-        let submitted = self.factum.action("bed", operation).key(key).payload(payload).submit().await.unwrap();
+    pub(crate) async fn submit_payload(
+        &self,
+        operation: &str,
+        key: &str,
+        payload: serde_json::Value,
+    ) -> ActionId {
+        let submitted = self
+            .factum
+            .action("bed", operation)
+            .key(key)
+            .payload(payload)
+            .submit()
+            .await
+            .unwrap();
         submitted.status.id.parse().unwrap()
     }
 
@@ -81,16 +103,28 @@ impl Rig {
 
     /// Effects of this business reference that exist at the destination.
     pub(crate) fn effects(&self, business: &str) -> u64 {
-        self.testbed.ledger().counts(&Filter::business(business)).effects_of(business)
+        self.testbed
+            .ledger()
+            .counts(&Filter::business(business))
+            .effects_of(business)
     }
 
     /// Requests of this business reference that the destination received.
     pub(crate) fn deliveries(&self, business: &str) -> u64 {
-        self.testbed.ledger().counts(&Filter::business(business)).deliveries_of(business)
+        self.testbed
+            .ledger()
+            .counts(&Filter::business(business))
+            .deliveries_of(business)
     }
 
     /// The kinds of facts recorded about an action, in order.
     pub(crate) async fn facts(&self, id: ActionId) -> Vec<&'static str> {
-        self.factum.evidence(id).await.unwrap().iter().map(|evidence| evidence.fact).collect()
+        self.factum
+            .evidence(id)
+            .await
+            .unwrap()
+            .iter()
+            .map(|evidence| evidence.fact)
+            .collect()
     }
 }

@@ -9,6 +9,8 @@ mod action;
 mod fact;
 mod plain;
 #[cfg(test)]
+mod strategies;
+#[cfg(test)]
 mod tests;
 
 use serde::de::DeserializeOwned;
@@ -16,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use action::{Fixed, head_text, read_head};
 pub(crate) use fact::{fact_text, read_fact};
+pub(crate) use plain::{hex, unhex};
 
 /// The version that is written.
 const VERSION: u32 = 1;

@@ -1,7 +1,7 @@
 //! What can go wrong in a store, by what the caller can do about it.
 
 /// A store could not do what it was asked to.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[error("{doing}: {kind}")]
 pub struct StoreError {
     /// What was being done, as in "recording evidence".
@@ -11,11 +11,15 @@ pub struct StoreError {
 }
 
 /// What went wrong.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreErrorKind {
     /// It may work again later: busy, out of connections, shutting down. Nothing was written.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
+    /// A commit was not confirmed. Nothing of it counts in this process; after a loss of power it may turn out to be written.
+    /// The same call may be repeated: a submission joins, a decision is made anew.
+    #[error("the commit was not confirmed: {0}")]
+    InDoubt(String),
     /// The disk is full. Nothing was written.
     #[error("the disk that holds the store is full")]
     Full,
@@ -68,7 +72,7 @@ impl StoreError {
     pub fn is_passing(&self) -> bool {
         matches!(
             self.kind,
-            StoreErrorKind::Unavailable(_) | StoreErrorKind::Full
+            StoreErrorKind::Unavailable(_) | StoreErrorKind::InDoubt(_) | StoreErrorKind::Full
         )
     }
 }

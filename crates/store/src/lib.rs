@@ -5,12 +5,21 @@
 //! A store never decides anything: the state in a row is the core's fold of the row's evidence, and the next step is handed in.
 
 pub mod clock;
-#[cfg(any(feature = "sqlite", test))]
+#[cfg(feature = "sqlite")]
 mod encoding;
 mod error;
 pub mod memory;
 pub mod record;
 mod shared;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
+
+// The submissions are shared with the integration tests, which know the crate by this name.
+#[cfg(all(test, feature = "sqlite"))]
+extern crate self as factum_store;
+#[cfg(all(test, feature = "sqlite"))]
+#[path = "../tests/it/actions.rs"]
+mod actions;
 
 use std::future::Future;
 use std::pin::Pin;

@@ -1,0 +1,396 @@
+//! The embedded store: one SQLite file, one thread that writes with group commit, readers beside it, one process at a time.
+//!
+//! What is answered has been committed with `synchronous=FULL`. Claims live in the writer's memory: the end of the process
+//! frees them, while marks stay what they are. Rows carry keyed checksums that are verified whenever they are read; a
+//! commit counter beside the file tells an older copy. What neither can see: a lost index page between two checks (`doctor`
+//! looks for it), a tail that was lost within the last second, and a copy of the whole folder put back as a whole.
+//! Read [`mod@self::writer`] for the way of a command and [`mod@self::open`] for what is refused at start.
+
+mod cache;
+mod fault;
+mod job;
+mod lock;
+mod meta;
+mod open;
+mod ops;
+mod place;
+mod readers;
+mod row;
+mod schema;
+mod sums;
+mod tail;
+mod verify;
+mod writer;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{SyncSender, TrySendError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use factum_core::{ActionId, Evidence, Fact, IdentityHash, Span, Timestamp, WorkerNonce};
+use tokio::sync::oneshot::channel;
+
+use self::job::Call;
+use self::lock::Lock;
+use self::ops::Fence;
+use self::readers::{Damaged, Readers};
+use self::tail::Progress;
+use self::writer::{Message, Work};
+use crate::clock::{Clock, system_clock};
+use crate::record::{
+    Admission, Admitted, Claim, Claimed, Committed, Due, Filter, NextRow, Record, Recorded, Restore,
+};
+use crate::shared::Claims;
+use crate::{Answer, Store, StoreError, StoreErrorKind};
+
+pub use self::sums::StoreKeys;
+pub use self::verify::Verified;
+
+/// How to open a store.
+#[derive(Clone)]
+pub struct Options {
+    /// The database file. Its folder also holds `lock` and `commits`, so it holds one store.
+    pub path: PathBuf,
+    /// The secret that checksums are made with.
+    pub keys: StoreKeys,
+    /// The wall clock.
+    pub clock: Clock,
+    /// Threads that read.
+    pub readers: usize,
+    /// The file's size at the most, in bytes, or as large as the disk allows. Past it, writes answer `Full`.
+    pub bytes_max: Option<u64>,
+}
+
+impl Options {
+    /// The defaults for this file: the system's clock, two readers, no bound.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>, keys: StoreKeys) -> Self {
+        Self {
+            path: path.into(),
+            keys,
+            clock: system_clock(),
+            readers: 2,
+            bytes_max: None,
+        }
+    }
+}
+
+/// An opened store, and what was noticed on the way.
+pub struct Opened {
+    /// The store.
+    pub store: SqliteStore,
+    /// The file is an older or a foreign copy. The restore is declared already; effect requests wait for its release.
+    pub restored: bool,
+    /// By what that was seen, for people.
+    pub restored_because: Option<String>,
+    /// Who held the store before and ended without closing it.
+    pub former: Option<String>,
+    /// The lock is held since then: every process that held it before is dead, and will write nothing more.
+    pub former_workers_gone_at: Timestamp,
+    /// How far the wall clock runs behind the last stamp in the file. The store's clock stands still for that long.
+    pub clock_behind: Span,
+}
+
+/// A store in one SQLite file. See the module's documentation.
+pub struct SqliteStore {
+    queue: Mutex<Option<SyncSender<Message>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    readers: Readers,
+    progress: Arc<Progress>,
+    damaged: Damaged,
+    lock: Arc<Mutex<Option<Lock>>>,
+}
+
+impl SqliteStore {
+    /// Opens or makes a store.
+    ///
+    /// # Errors
+    /// `Held` with the holder's words, `TooNew`, `Unsuitable` (network file system, another program's file, other keys),
+    /// `Corrupt` (no database, cut off, or gone while it was in use). Nothing is written to a file that is refused.
+    pub fn open(options: Options) -> Result<Opened, StoreError> {
+        open::open(options)
+    }
+
+    /// Does what has queued, empties the log into the file, writes the last count and frees the lock. Later calls answer
+    /// that the store is closed; closing twice changes nothing.
+    pub fn close(&self) -> Answer<'_, ()> {
+        const DOING: &str = "closing the store";
+        self.readers.close();
+        let queue = self.take_queue();
+        let (answer, answered) = channel();
+        let sent = queue.map(|queue| queue.send(Message::Close(answer)).is_ok());
+        Box::pin(async move {
+            match sent {
+                None => Ok(()),
+                Some(false) => Err(stopped(DOING)),
+                Some(true) => answered.await.unwrap_or_else(|_| Err(stopped(DOING))),
+            }
+        })
+    }
+
+    /// Adds the address to what the lock says about its holder.
+    ///
+    /// # Errors
+    /// `Unavailable` if the lock's text cannot be written; the lock itself is not touched by that.
+    pub fn set_address(&self, address: &str) -> Result<(), StoreError> {
+        match &mut *self.lock.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(lock) => lock.set_address(address),
+            None => Ok(()),
+        }
+    }
+
+    /// Reads and checks every row. Takes as long as the file is large; writers go on beside it.
+    pub fn verify_all(&self) -> Answer<'_, Verified> {
+        self.readers
+            .ask("verifying the store", readers::Reader::verify)
+    }
+
+    /// Actions that were found damaged since the store was opened, with how. They are held; the others go on.
+    #[must_use]
+    pub fn damaged(&self) -> BTreeMap<ActionId, String> {
+        self.damaged
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Durable commits so far, over the whole life of the store: fewer than what was written, because commits are shared.
+    #[must_use]
+    pub fn commits(&self) -> u64 {
+        self.progress.commits.load(Ordering::Acquire)
+    }
+
+    /// How often the commit counter beside the file could not be written. It then stays behind, and tells less.
+    #[must_use]
+    pub fn counter_failures(&self) -> u64 {
+        self.progress.failures.load(Ordering::Acquire)
+    }
+
+    fn take_queue(&self) -> Option<SyncSender<Message>> {
+        self.queue
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+
+    /// Sends one command to the writer. It is done even if nobody waits for the answer.
+    fn command<'a, T, F>(
+        &self,
+        (doing, writes): (&'static str, bool),
+        op: F,
+        lost: fn(T, &mut Claims),
+    ) -> Answer<'a, T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Work) -> Result<T, StoreError> + Send + 'static,
+    {
+        let (answer, answered) = channel();
+        let call = Message::Job(Box::new(Call {
+            doing,
+            writes,
+            op,
+            answer,
+            lost,
+        }));
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let sent = match &*queue {
+            None => Err("the store is closed"),
+            Some(queue) => queue.try_send(call).map_err(|error| match error {
+                TrySendError::Full(_) => "too many commands wait already",
+                TrySendError::Disconnected(_) => "the writer has stopped",
+            }),
+        };
+        Box::pin(async move {
+            sent.map_err(|why| {
+                StoreError::new(doing, StoreErrorKind::Unavailable(why.to_owned()))
+            })?;
+            answered.await.unwrap_or_else(|_| Err(stopped(doing)))
+        })
+    }
+}
+
+/// The writer went away with the command in its hands.
+fn stopped(doing: &'static str) -> StoreError {
+    let text = "the writer stopped before it answered".to_owned();
+    StoreError::new(doing, StoreErrorKind::InDoubt(text))
+}
+
+impl Drop for SqliteStore {
+    /// Ends as [`SqliteStore::close`] does, and waits for it, so that the lock is free afterwards.
+    fn drop(&mut self) {
+        self.readers.close();
+        drop(self.take_queue());
+        let thread = self
+            .thread
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(thread) = thread {
+            // A writer that panicked has told its callers already.
+            let _ = thread.join();
+        }
+    }
+}
+
+const READS: bool = false;
+const WRITES: bool = true;
+
+impl Store for SqliteStore {
+    fn now(&self) -> Answer<'_, Timestamp> {
+        Box::pin(std::future::ready(Ok(self.progress.clock.now())))
+    }
+
+    fn admit(&self, admission: Admission) -> Answer<'_, Admitted> {
+        self.command(
+            (ops::ADMITTING, WRITES),
+            move |work| ops::admit(work, admission),
+            |answer, claims| {
+                if let Admitted::Created(_, Some(claim)) = answer {
+                    claims.release(claim.action, claim.token);
+                }
+            },
+        )
+    }
+
+    fn load(&self, id: ActionId) -> Answer<'_, Option<Record>> {
+        self.readers
+            .ask("loading an action", move |reader| reader.load(id))
+    }
+
+    fn find(&self, identity: IdentityHash) -> Answer<'_, Option<Record>> {
+        self.readers
+            .ask("finding an action", move |reader| reader.find(identity))
+    }
+
+    fn list(&self, filter: Filter) -> Answer<'_, Vec<Record>> {
+        self.readers
+            .ask("listing actions", move |reader| reader.list(&filter))
+    }
+
+    fn history(&self, id: ActionId) -> Answer<'_, Vec<Evidence>> {
+        self.readers
+            .ask("reading evidence", move |reader| reader.history(id))
+    }
+
+    fn due(&self, after: Option<(Timestamp, ActionId)>, limit: usize) -> Answer<'_, Vec<Due>> {
+        self.readers.ask("listing what is due", move |reader| {
+            reader.due(after, limit)
+        })
+    }
+
+    fn counts(&self) -> Answer<'_, BTreeMap<(String, String), u64>> {
+        self.readers
+            .ask("counting actions", readers::Reader::counts)
+    }
+
+    fn claim(&self, id: ActionId, _worker: WorkerNonce, lease: Span) -> Answer<'_, Claimed> {
+        self.command(
+            (ops::CLAIMING, READS),
+            move |work| ops::claim(work, id, lease),
+            |answer, claims| {
+                if let Claimed::Held(claim, _) = answer {
+                    claims.release(claim.action, claim.token);
+                }
+            },
+        )
+    }
+
+    fn renew<'a>(&'a self, claim: &'a Claim, lease: Span) -> Answer<'a, bool> {
+        let fence = Fence::of(claim);
+        self.command(
+            ("renewing a claim", READS),
+            move |work| {
+                let now = work.now();
+                Ok(work.claims.renew(fence.action, fence.token, lease, now))
+            },
+            |_, _| {},
+        )
+    }
+
+    fn release(&self, claim: Claim) -> Answer<'_, ()> {
+        self.command(
+            ("releasing a claim", READS),
+            move |work| {
+                work.claims.release(claim.action, claim.token);
+                Ok(())
+            },
+            |(), _| {},
+        )
+    }
+
+    fn record(&self, id: ActionId, facts: Vec<Fact>) -> Answer<'_, Option<Recorded>> {
+        self.command(
+            (ops::RECORDING, WRITES),
+            move |work| ops::record(work, id, facts),
+            |_, _| {},
+        )
+    }
+
+    fn commit<'a>(
+        &'a self,
+        claim: &'a Claim,
+        facts: Vec<Fact>,
+        next: NextRow,
+    ) -> Answer<'a, Committed> {
+        let fence = Fence::of(claim);
+        self.command(
+            (ops::COMMITTING, WRITES),
+            move |work| ops::commit(work, fence, facts, next),
+            |_, _| {},
+        )
+    }
+
+    fn keep_contract(&self, digest: [u8; 32], text: String) -> Answer<'_, ()> {
+        self.command(
+            (ops::KEEPING, WRITES),
+            move |work| ops::keep_contract(work, digest, &text),
+            |(), _| {},
+        )
+    }
+
+    fn contract(&self, digest: [u8; 32]) -> Answer<'_, Option<String>> {
+        const DOING: &str = "reading a contract";
+        self.readers.ask(DOING, move |reader| {
+            reader.plain(DOING, |conn| meta::contract(conn, digest))
+        })
+    }
+
+    fn setting(&self, name: &'static str) -> Answer<'_, Option<String>> {
+        const DOING: &str = "reading a setting";
+        self.readers.ask(DOING, move |reader| {
+            reader.plain(DOING, |conn| meta::setting(conn, name))
+        })
+    }
+
+    fn set_setting(&self, name: &'static str, value: Option<String>) -> Answer<'_, ()> {
+        self.command(
+            (ops::SETTING, WRITES),
+            move |work| ops::put_setting(work, name, value.as_deref()),
+            |(), _| {},
+        )
+    }
+
+    fn restore(&self) -> Answer<'_, Option<Restore>> {
+        const DOING: &str = "reading the restore";
+        self.readers
+            .ask(DOING, |reader| reader.plain(DOING, meta::restore))
+    }
+
+    fn declare_restored(&self, copy_until: Option<Timestamp>) -> Answer<'_, Restore> {
+        self.command(
+            (ops::RESTORING, WRITES),
+            move |work| ops::declare_restored(work, copy_until),
+            |_, _| {},
+        )
+    }
+
+    fn release_restore(&self, by: String) -> Answer<'_, Option<Restore>> {
+        self.command(
+            (ops::RELEASING, WRITES),
+            move |work| ops::release_restore(work, by),
+            |_, _| {},
+        )
+    }
+}

@@ -1,0 +1,221 @@
+//! What each command does to the file. Every one checks before it writes, so that a refusal leaves nothing behind.
+
+use factum_core::{ActionId, Fact, Span, Timestamp};
+
+use super::fault::{failed, is_primary_key, while_doing};
+use super::meta;
+use super::row::{self, Standing, damaged};
+use super::writer::Work;
+use crate::record::{
+    Admission, Admitted, Claim, Claimed, Committed, NextRow, Record, Recorded, Restore,
+};
+use crate::{StoreError, shared};
+
+pub(super) const ADMITTING: &str = "recording an action";
+pub(super) const CLAIMING: &str = "claiming an action";
+pub(super) const RECORDING: &str = "recording evidence";
+pub(super) const COMMITTING: &str = "committing a decision";
+pub(super) const RESTORING: &str = "declaring a restore";
+pub(super) const RELEASING: &str = "releasing a restore";
+pub(super) const SETTING: &str = "changing a setting";
+pub(super) const KEEPING: &str = "keeping a contract";
+
+/// Records a new action, or joins the one that its identity names.
+pub(super) fn admit(work: &mut Work, admission: Admission) -> Result<Admitted, StoreError> {
+    shared::sound(&admission.action)?;
+    let sql = |error: rusqlite::Error| {
+        if is_primary_key(&error) {
+            shared::id_taken()
+        } else {
+            failed(ADMITTING, &error)
+        }
+    };
+    if !row::insert_action(&work.conn, &work.sums, &admission.action).map_err(sql)? {
+        return join(work, &admission);
+    }
+    let now = work.now();
+    let wish = admission.claim_for;
+    let (record, evidence) = shared::admitted(admission, now);
+    let id = record.id();
+    work.touch(id);
+    row::insert_standing(&work.conn, &work.sums, &Standing::of(&record)).map_err(sql)?;
+    for one in &evidence {
+        row::insert_evidence(&work.conn, &work.sums, id, one).map_err(sql)?;
+    }
+    let claim = wish.and_then(|(_, lease)| work.claims.take(id, record.version, lease, now).ok());
+    work.keep(record.clone());
+    Ok(Admitted::Created(Box::new(record), claim))
+}
+
+fn join(work: &mut Work, admission: &Admission) -> Result<Admitted, StoreError> {
+    let identity = admission.action.identity_hash;
+    let id = row::find(&work.conn, identity).map_err(while_doing(ADMITTING))?;
+    let first = match id {
+        Some(id) => work.take(id, ADMITTING)?.map(|record| (id, record)),
+        None => None,
+    };
+    let Some((id, first)) = first else {
+        let how = "its identity is indexed, and its rows are gone".to_owned();
+        return Err(damaged(ADMITTING, admission.action.intent.action, how));
+    };
+    if first.action.identity_hash != identity {
+        let how = "its identity is not the one that it is indexed by".to_owned();
+        return Err(damaged(ADMITTING, id, how));
+    }
+    work.keep(first.clone());
+    Ok(shared::join(first, &admission.action))
+}
+
+/// Claims an action.
+pub(super) fn claim(work: &mut Work, id: ActionId, lease: Span) -> Result<Claimed, StoreError> {
+    let Some(record) = work.take(id, CLAIMING)? else {
+        return Ok(Claimed::Gone);
+    };
+    work.keep(record.clone());
+    let now = work.now();
+    work.claims.sweep(now);
+    Ok(match work.claims.take(id, record.version, lease, now) {
+        Ok(claim) => Claimed::Held(claim, Box::new(record)),
+        Err(until) => Claimed::Busy(until),
+    })
+}
+
+/// Adds facts, whoever holds the action.
+pub(super) fn record(
+    work: &mut Work,
+    id: ActionId,
+    facts: Vec<Fact>,
+) -> Result<Option<Recorded>, StoreError> {
+    let Some(record) = work.take(id, RECORDING)? else {
+        return Ok(None);
+    };
+    let now = work.now();
+    if facts.is_empty() {
+        let unchanged = shared::nothing_recorded(&record, now);
+        work.keep(record);
+        return Ok(Some(unchanged));
+    }
+    append(
+        work,
+        record,
+        now,
+        facts,
+        shared::decide_anew(now),
+        RECORDING,
+    )
+    .map(Some)
+}
+
+/// A claim as it is checked: which action, token and version.
+#[derive(Clone, Copy)]
+pub(super) struct Fence {
+    pub(super) action: ActionId,
+    pub(super) token: u64,
+    pub(super) version: u64,
+}
+
+impl Fence {
+    pub(super) fn of(claim: &Claim) -> Self {
+        Self {
+            action: claim.action,
+            token: claim.token,
+            version: claim.version,
+        }
+    }
+}
+
+/// Writes a decision, if the claim still holds and nothing was recorded meanwhile.
+pub(super) fn commit(
+    work: &mut Work,
+    fence: Fence,
+    facts: Vec<Fact>,
+    next: NextRow,
+) -> Result<Committed, StoreError> {
+    let now = work.now();
+    if !work.claims.holds(fence.action, fence.token, now) {
+        return Ok(Committed::Stale);
+    }
+    let Some(record) = work.take(fence.action, COMMITTING)? else {
+        return Ok(Committed::Stale);
+    };
+    if record.version != fence.version {
+        work.keep(record);
+        return Ok(Committed::Stale);
+    }
+    append(work, record, now, facts, next, COMMITTING).map(Committed::Durable)
+}
+
+fn append(
+    work: &mut Work,
+    mut record: Record,
+    now: Timestamp,
+    facts: Vec<Fact>,
+    next: NextRow,
+    doing: &'static str,
+) -> Result<Recorded, StoreError> {
+    let id = record.id();
+    work.touch(id);
+    let (recorded, evidence) = shared::append(&mut record, now, facts, next);
+    let sql = while_doing(doing);
+    let standing = Standing::of(&record);
+    if !row::update_standing(&work.conn, &work.sums, &standing).map_err(&sql)? {
+        let how = "the row of how it stands was changed by another hand".to_owned();
+        return Err(damaged(doing, id, how));
+    }
+    for one in &evidence {
+        row::insert_evidence(&work.conn, &work.sums, id, one).map_err(&sql)?;
+    }
+    work.keep(record);
+    Ok(recorded)
+}
+
+/// Keeps the text of a contract.
+pub(super) fn keep_contract(
+    work: &mut Work,
+    digest: [u8; 32],
+    text: &str,
+) -> Result<(), StoreError> {
+    if meta::keep_contract(&work.conn, digest, text).map_err(while_doing(KEEPING))? {
+        work.write();
+    }
+    Ok(())
+}
+
+/// Sets or removes a setting.
+pub(super) fn put_setting(
+    work: &mut Work,
+    name: &'static str,
+    value: Option<&str>,
+) -> Result<(), StoreError> {
+    work.write();
+    meta::put_setting(&work.conn, name, value).map_err(while_doing(SETTING))
+}
+
+/// Declares that the store came from a copy.
+pub(super) fn declare_restored(
+    work: &mut Work,
+    copy_until: Option<Timestamp>,
+) -> Result<Restore, StoreError> {
+    let sql = while_doing(RESTORING);
+    let now = work.now();
+    let earlier = meta::restore(&work.conn).map_err(&sql)?;
+    let until = copy_until.unwrap_or(work.stamp_at_open);
+    let restore = shared::restored_again(earlier.as_ref(), until, now);
+    work.write();
+    meta::put_restore(&work.conn, &restore).map_err(&sql)?;
+    Ok(restore)
+}
+
+/// Allows effect requests again.
+pub(super) fn release_restore(work: &mut Work, by: String) -> Result<Option<Restore>, StoreError> {
+    let sql = while_doing(RELEASING);
+    let Some(mut restore) = meta::restore(&work.conn).map_err(&sql)? else {
+        return Ok(None);
+    };
+    if restore.released.is_none() {
+        restore.released = Some((by, work.now()));
+        work.write();
+        meta::put_restore(&work.conn, &restore).map_err(&sql)?;
+    }
+    Ok(Some(restore))
+}

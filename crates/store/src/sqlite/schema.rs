@@ -1,0 +1,134 @@
+//! Connections and the schema: pragmas, numbered migrations forward only, and which files are refused.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::fault::while_doing;
+use crate::{StoreError, StoreErrorKind};
+
+const DOING: &str = "opening the database";
+
+/// `FACT`: tells our files from other programs' databases.
+const APPLICATION: i64 = 0x4641_4354;
+
+/// The first SQLite without the write-ahead log's reset race.
+const SQLITE_LEAST: i32 = 3_051_003;
+
+/// Migrations, in order; the index plus one is the schema version.
+const MIGRATIONS: [&str; 1] = [include_str!("migrations/0001_first.sql")];
+
+/// The newest schema version known here.
+pub(super) fn version_known() -> i64 {
+    i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
+}
+
+/// Refuses a SQLite that is known to damage files.
+pub(super) fn check_library() -> Result<(), StoreError> {
+    if rusqlite::version_number() >= SQLITE_LEAST {
+        return Ok(());
+    }
+    let text = format!(
+        "SQLite {} can damage a write-ahead log; build with 3.51.3 or newer",
+        rusqlite::version()
+    );
+    Err(StoreError::new(DOING, StoreErrorKind::Database(text)))
+}
+
+/// The one connection that writes.
+pub(super) fn connect_writer(
+    path: &Path,
+    bytes_max: Option<u64>,
+) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(path, flags).map_err(while_doing(DOING))?;
+    refuse_foreign(&conn, path)?;
+    // WAL is kept in the file; everything else is set per connection.
+    conn.execute_batch(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -32768;",
+    )
+    .map_err(while_doing(DOING))?;
+    common(&conn)?;
+    if let Some(bytes) = bytes_max {
+        let size: i64 = conn
+            .pragma_query_value(None, "page_size", |row| row.get(0))
+            .map_err(while_doing(DOING))?;
+        let pages = i64::try_from(bytes).unwrap_or(i64::MAX) / size.max(1);
+        conn.pragma_update(None, "max_page_count", pages)
+            .map_err(while_doing(DOING))?;
+    }
+    Ok(conn)
+}
+
+/// A connection that only reads.
+pub(super) fn connect_reader(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(path, flags).map_err(while_doing(DOING))?;
+    common(&conn)?;
+    conn.execute_batch("PRAGMA query_only = ON; PRAGMA cache_size = -8192;")
+        .map_err(while_doing(DOING))?;
+    Ok(conn)
+}
+
+fn common(conn: &Connection) -> Result<(), StoreError> {
+    conn.set_prepared_statement_cache_capacity(64);
+    conn.busy_timeout(std::time::Duration::from_secs(5))
+        .and_then(|()| {
+            conn.execute_batch(
+                "PRAGMA foreign_keys = ON; PRAGMA mmap_size = 0; PRAGMA trusted_schema = OFF;",
+            )
+        })
+        .map_err(while_doing(DOING))
+}
+
+/// Refuses a newer file and another program's file before anything is written.
+fn refuse_foreign(conn: &Connection, path: &Path) -> Result<(), StoreError> {
+    let number = |pragma: &str| -> Result<i64, StoreError> {
+        conn.pragma_query_value(None, pragma, |row| row.get(0))
+            .map_err(while_doing(DOING))
+    };
+    let tables: i64 = conn
+        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+        .map_err(while_doing(DOING))?;
+    let (found, known) = (number("user_version")?, version_known());
+    if tables > 0 && number("application_id")? != APPLICATION {
+        let path = path.display().to_string();
+        let why = "it is a database of another program; name another file".to_owned();
+        return Err(StoreError::new(
+            DOING,
+            StoreErrorKind::Unsuitable { path, why },
+        ));
+    }
+    if found > known {
+        return Err(StoreError::new(
+            DOING,
+            StoreErrorKind::TooNew { found, known },
+        ));
+    }
+    Ok(())
+}
+
+/// Brings the schema to the newest version, one transaction per step. On a schema that is there already it does nothing.
+pub(super) fn migrate(conn: &Connection) -> Result<(), StoreError> {
+    const MIGRATING: &str = "migrating the database";
+    let found: i64 = conn
+        .pragma_query_value(None, "user_version", |row| row.get(0))
+        .map_err(while_doing(MIGRATING))?;
+    let done = usize::try_from(found).unwrap_or(0);
+    for (index, text) in MIGRATIONS.iter().enumerate().skip(done) {
+        let version = index + 1;
+        let whole = format!(
+            "BEGIN IMMEDIATE; {text}; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {version}; COMMIT;"
+        );
+        if let Err(error) = conn.execute_batch(&whole) {
+            if !conn.is_autocommit() {
+                // The transaction ends with the connection in any case; the first error is the one to tell.
+                let _ = conn.execute_batch("ROLLBACK");
+            }
+            return Err(super::fault::failed(MIGRATING, &error));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,1 @@
+SELECT text FROM contract WHERE digest = ?1

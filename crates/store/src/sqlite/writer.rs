@@ -1,0 +1,287 @@
+//! The one thread that writes: it takes what has queued, runs it as one transaction, commits, and only then answers (group
+//! commit). While one flush to disk runs, the next batch collects.
+//!
+//! A job that fails is taken back alone. A commit that fails takes all jobs of its batch back, in the file and in memory,
+//! and each of their callers is told so.
+
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use factum_core::{ActionId, Timestamp};
+use rusqlite::Connection;
+use tokio::sync::oneshot::Sender;
+
+use super::cache::Cache;
+use super::fault::{commit_failed, failed};
+use super::job::{Deliver, Job};
+use super::lock::Lock;
+use super::meta;
+use super::sums::Sums;
+use super::tail::{Progress, Teller};
+use crate::record::Record;
+use crate::shared::Claims;
+use crate::{StoreError, StoreErrorKind};
+
+/// Jobs in one transaction at the most.
+const BATCH_MAX: usize = 256;
+
+/// What is sent to the writer.
+pub(super) enum Message {
+    /// Something to do.
+    Job(Box<dyn Job>),
+    /// Do what has queued before, then end; the answer comes when the files are in order.
+    Close(Sender<Result<(), StoreError>>),
+}
+
+/// What jobs work on.
+pub(super) struct Work {
+    pub(super) conn: Connection,
+    pub(super) sums: Sums,
+    pub(super) progress: Arc<Progress>,
+    pub(super) claims: Claims,
+    cache: Cache,
+    /// The last stamp in the file when it was opened.
+    pub(super) stamp_at_open: Timestamp,
+    touched: Vec<ActionId>,
+    wrote: bool,
+}
+
+/// The thread's own things.
+pub(super) struct Writer {
+    pub(super) work: Work,
+    pub(super) teller: Teller,
+    pub(super) lock: Arc<Mutex<Option<Lock>>>,
+}
+
+impl Writer {
+    /// Works until it is told to close, or until nobody can send any more.
+    pub(super) fn run(mut self, queue: &Receiver<Message>) {
+        let mut closing = None;
+        while closing.is_none() {
+            let Ok(first) = queue.recv() else { break };
+            let mut jobs = VecDeque::new();
+            let mut message = Some(first);
+            while let Some(next) = message {
+                match next {
+                    Message::Job(job) => jobs.push_back(job),
+                    Message::Close(answer) => {
+                        closing = Some(answer);
+                        break;
+                    }
+                }
+                let room = jobs.len() < BATCH_MAX;
+                message = room.then(|| queue.try_recv().ok()).flatten();
+            }
+            while !jobs.is_empty() {
+                self.batch(&mut jobs);
+            }
+        }
+        let ended = self.end();
+        if let Some(answer) = closing {
+            // A caller that went away needs no answer.
+            let _ = answer.send(ended);
+        }
+    }
+
+    /// Runs jobs as one transaction and answers them. Jobs behind one that broke the transaction stay for the next.
+    fn batch(&mut self, jobs: &mut VecDeque<Box<dyn Job>>) {
+        let work = &mut self.work;
+        let writes = jobs.iter().any(|job| job.writes());
+        if writes && let Err(error) = work.conn.execute_batch("BEGIN IMMEDIATE") {
+            let kind = failed("writing", &error).kind;
+            for job in jobs.drain(..) {
+                job.refuse(kind.clone());
+            }
+            return;
+        }
+        work.claims.begin();
+        work.touched.clear();
+        work.wrote = false;
+        let mut delivers: Vec<Deliver> = Vec::with_capacity(jobs.len());
+        let mut failure = None;
+        while let Some(job) = jobs.pop_front() {
+            let outcome = work.one(job, writes);
+            delivers.push(outcome.deliver);
+            // Some errors make SQLite take the whole transaction back by itself.
+            if writes && work.conn.is_autocommit() {
+                failure = outcome.failed.or(Some(StoreErrorKind::Unavailable(
+                    "the transaction was broken off".to_owned(),
+                )));
+                break;
+            }
+        }
+        if writes && failure.is_none() {
+            failure = work.commit().err();
+        }
+        match &failure {
+            None => work.claims.keep(),
+            Some(_) => work.take_back(),
+        }
+        if failure.is_none() && work.wrote {
+            self.teller.committed();
+        }
+        for deliver in delivers {
+            deliver(failure.clone(), &mut work.claims);
+        }
+    }
+
+    /// Brings the files into order: everything in the main file, the last count beside it, the lock free.
+    fn end(self) -> Result<(), StoreError> {
+        const DOING: &str = "closing the store";
+        let Self { work, teller, lock } = self;
+        // The log's contents are safe where they are; a reader that is still at work only keeps the log from being emptied.
+        let checkpoint = work
+            .conn
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+            .map_err(|error| failed(DOING, &error));
+        teller.finish();
+        let closed = work
+            .conn
+            .close()
+            .map_err(|(_, error)| failed(DOING, &error));
+        let lock = lock.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(lock) = lock {
+            lock.release();
+        }
+        checkpoint.and(closed)
+    }
+}
+
+impl Work {
+    pub(super) fn new(
+        conn: Connection,
+        sums: Sums,
+        progress: Arc<Progress>,
+        first_token: u64,
+        stamp_at_open: Timestamp,
+    ) -> Self {
+        const CACHE_BYTES: usize = 64 << 20;
+        Self {
+            conn,
+            sums,
+            progress,
+            claims: Claims::new(first_token),
+            cache: Cache::new(CACHE_BYTES),
+            stamp_at_open,
+            touched: Vec::new(),
+            wrote: false,
+        }
+    }
+
+    /// The store's time.
+    pub(super) fn now(&self) -> Timestamp {
+        self.progress.clock.now()
+    }
+
+    /// Whatever is changed from here on belongs to this action; should it not become durable, it is read anew.
+    pub(super) fn touch(&mut self, id: ActionId) {
+        self.touched.push(id);
+        self.wrote = true;
+    }
+
+    /// Something else than an action is changed.
+    pub(super) fn write(&mut self) {
+        self.wrote = true;
+    }
+
+    /// Takes a record out of the cache, or reads it. Who holds it puts it back with [`Self::keep`] once it is as in the file.
+    pub(super) fn take(
+        &mut self,
+        id: ActionId,
+        doing: &'static str,
+    ) -> Result<Option<Record>, StoreError> {
+        match self.cache.take(id) {
+            Some(record) => Ok(Some(record)),
+            None => super::row::read_record(&self.conn, &self.sums, id, doing),
+        }
+    }
+
+    /// Holds a record for the next command on it.
+    pub(super) fn keep(&mut self, record: Record) {
+        self.cache.put(record);
+    }
+
+    /// Runs one job so that it can be taken back alone.
+    fn one(&mut self, job: Box<dyn Job>, in_transaction: bool) -> super::job::Outcome {
+        let claims = self.claims.savepoint();
+        let (touched, wrote) = (self.touched.len(), self.wrote);
+        let guarded = in_transaction && job.writes();
+        if guarded && let Err(error) = self.statement("SAVEPOINT job") {
+            let kind = failed("writing", &error).kind;
+            job.refuse(kind.clone());
+            return super::job::Outcome {
+                failed: Some(kind),
+                deliver: Box::new(|_, _| {}),
+            };
+        }
+        let mut outcome = job.run(self);
+        if outcome.failed.is_some() {
+            self.claims.undo_to(claims);
+            for id in self.touched.drain(touched..) {
+                self.cache.forget(id);
+            }
+            self.wrote = wrote;
+            if guarded && !self.conn.is_autocommit() {
+                self.undo_statement(&mut outcome);
+            }
+        } else if guarded && let Err(error) = self.statement("RELEASE job") {
+            // An open savepoint would let a later job take this one back: nothing of this transaction may stand.
+            outcome.failed = Some(failed("writing", &error).kind);
+            self.roll_back();
+        }
+        outcome
+    }
+
+    fn undo_statement(&mut self, outcome: &mut super::job::Outcome) {
+        let undone = self
+            .statement("ROLLBACK TO job")
+            .and_then(|()| self.statement("RELEASE job"));
+        if let Err(error) = undone {
+            outcome.failed = Some(failed("writing", &error).kind);
+            self.roll_back();
+        }
+    }
+
+    fn statement(&self, text: &str) -> rusqlite::Result<()> {
+        self.conn.prepare_cached(text)?.execute([]).map(|_| ())
+    }
+
+    /// Ends the open transaction without writing. SQLite takes an open transaction back with the connection at the latest.
+    fn roll_back(&self) {
+        if !self.conn.is_autocommit() {
+            let _ = self.conn.execute_batch("ROLLBACK");
+        }
+    }
+
+    /// Makes the batch durable, and counts it if it wrote anything.
+    fn commit(&mut self) -> Result<(), StoreErrorKind> {
+        let counted = if self.wrote {
+            meta::count_commit(&self.conn, self.progress.clock.last()).map(Some)
+        } else {
+            Ok(None)
+        };
+        let done = counted.and_then(|count| self.statement("COMMIT").map(|()| count));
+        match done {
+            Ok(Some(count)) => self.progress.commits.store(count, Ordering::Release),
+            Ok(None) => {}
+            Err(error) => {
+                self.roll_back();
+                return Err(commit_failed(&error));
+            }
+        }
+        Ok(())
+    }
+
+    /// The batch does not stand: memory goes back to what the file holds.
+    fn take_back(&mut self) {
+        self.roll_back();
+        self.claims.undo_to(0);
+        self.claims.keep();
+        for id in self.touched.drain(..) {
+            self.cache.forget(id);
+        }
+        self.wrote = false;
+    }
+}

@@ -9,7 +9,6 @@ use factum_core::Span;
 use factum_core::intent::Preference;
 use factum_core::promise::{Consequence, LookupBy};
 
-use crate::answers::{self, KeyIs, Rule, Rules, optional};
 use crate::claims::{Claims, Source};
 use crate::digest;
 use crate::effect::Effect;
@@ -18,11 +17,12 @@ use crate::form::{Form, Purpose};
 use crate::key::{self, Concurrent, Key, OtherContent};
 use crate::lookup::Lookup;
 use crate::operator::OperatorSettings;
-use crate::parts;
+use crate::parts::{self, optional};
 use crate::product::Product;
 use crate::provider::{self, Provider};
 use crate::questions::{Cancel, Poll, WhoAmI};
 use crate::request::Request;
+use crate::rules::{self, KeyIs, Rule, Rules};
 use crate::source::{Node, Report, Section, Word};
 use crate::template::RESERVED;
 
@@ -243,7 +243,7 @@ impl Deed {
             Some(key) => KeyIs::Known(key.as_ref()),
             None => KeyIs::Unreadable,
         };
-        let answers = answers::read(root, key_is, claims);
+        let answers = rules::read(root, key_is, claims);
         let effect_section = root.need("effect").and_then(|node| node.section());
         let has_key = key_node.is_some();
         let effect = effect_section

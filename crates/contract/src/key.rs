@@ -2,13 +2,12 @@
 
 use factum_core::promise::Retention;
 
-use crate::answers::optional;
 use crate::claims::Claims;
 use crate::contract::Contract;
 use crate::effect::Effect;
 use crate::finding::Complaint;
 use crate::form::{Alphabet, Form, Purpose};
-use crate::parts;
+use crate::parts::{self, optional};
 use crate::pointer::Pointer;
 use crate::source::{Node, Section, Word};
 use crate::when::When;

@@ -30,6 +30,7 @@ mod promises;
 mod provider;
 mod questions;
 mod request;
+mod rules;
 mod shape;
 mod source;
 mod splice;

@@ -8,12 +8,11 @@ use factum_core::evidence::{LookupAnswer, Receipt};
 use factum_core::promise::{Authority, LookupBy};
 use serde_json::{Map, Value};
 
-use crate::answers::{optional, receipt};
 use crate::build_error::BuildError;
 use crate::claims::Claims;
 use crate::contract::Contract;
 use crate::http::{HttpAnswer, HttpRequest};
-use crate::parts::{self, Take};
+use crate::parts::{self, Take, optional, receipt};
 use crate::pointer::{Pointer, text_of};
 use crate::request::{Request, not_in_contract, path};
 use crate::source::{Node, Section, Word};

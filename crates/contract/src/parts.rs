@@ -43,6 +43,31 @@ pub(crate) enum Take {
     LastSegment(String),
 }
 
+/// A member that may be missing, and has to be right if it is there.
+pub(crate) fn optional<'a, T>(
+    node: Option<Node<'a>>,
+    read: impl FnOnce(&Node<'a>) -> Option<T>,
+) -> Option<Option<T>> {
+    match node {
+        Some(node) => read(&node).map(Some),
+        None => Some(None),
+    }
+}
+
+/// `receipt`: where it stands, or "none" where the destination gives none. It has to be said.
+pub(crate) fn receipt(section: &Section<'_>) -> Option<Option<Take>> {
+    let Some(node) = section.get("receipt") else {
+        let remedy = "add `receipt = { json = \"/id\" }`, or `receipt = \"none\"` if there is none";
+        let message = "does not say where the receipt stands";
+        section.error("receipt", "receipt_missing", message, remedy);
+        return None;
+    };
+    if node.value().as_str() == Some("none") {
+        return Some(None);
+    }
+    take(&node).map(Some)
+}
+
 pub(crate) fn span(node: &Node<'_>) -> Option<Span> {
     node.checked(duration::parse(node.text()?))
 }

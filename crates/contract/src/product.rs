@@ -1,7 +1,7 @@
 //! What the effect is for people: its kind, and where it can be seen.
 
-use crate::answers::optional;
 use crate::contract::Contract;
+use crate::parts::optional;
 use crate::source::Section;
 use crate::template::{Template, Values};
 

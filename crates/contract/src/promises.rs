@@ -6,10 +6,10 @@ use factum_core::promise::{
     Promises, Retention,
 };
 
-use crate::answers::Rule;
 use crate::claims::Grade;
 use crate::contract::Contract;
 use crate::key::Concurrent;
+use crate::rules::Rule;
 
 impl Contract {
     /// Everything that decisions rest on, with the operator's assumptions in it.

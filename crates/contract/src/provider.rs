@@ -2,10 +2,10 @@
 
 use factum_core::Span;
 
-use crate::answers::{self, KeyIs, Rule, optional};
 use crate::claims::Claims;
 use crate::finding::Finding;
-use crate::parts::{self, Take};
+use crate::parts::{self, Take, optional};
+use crate::rules::{self, KeyIs, Rule};
 use crate::source::{Node, Report, Section, Word};
 
 /// What all operations of a provider share: the file `provider.toml`.
@@ -95,7 +95,7 @@ impl Provider {
             None => Some(ProviderLimits::default()),
         };
         let retry_after = optional(root.get("retry_after"), parts::take);
-        let answers = answers::read(root, KeyIs::PerOperation, &mut claims);
+        let answers = rules::read(root, KeyIs::PerOperation, &mut claims);
         root.end();
         Some(Self {
             name: name?,

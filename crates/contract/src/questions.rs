@@ -5,13 +5,13 @@ use factum_core::evidence::{CancelAnswer, PollAnswer, Receipt};
 use factum_core::promise::Retention;
 use serde_json::{Map, Value};
 
-use crate::answers::{optional, receipt, why};
+use crate::answers::why;
 use crate::build_error::BuildError;
 use crate::claims::Claims;
 use crate::contract::Contract;
 use crate::http::{HttpAnswer, HttpRequest};
 use crate::lookup::success;
-use crate::parts::{self, Take};
+use crate::parts::{self, Take, optional, receipt};
 use crate::pointer::Pointer;
 use crate::request::{Request, not_in_contract};
 use crate::source::Section;

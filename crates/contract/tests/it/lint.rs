@@ -364,8 +364,12 @@ fn keys_need_a_key() {
             "9:9 /answers/0/class key_needed | add [key], or choose another class",
         ),
         (
-            "[effect]\npath = \"/\"\n[[answers]]\nwhen = { json = { at = \"/e\", exists = true } }\nclass = \"rejected\"\nstored = true\n",
+            "[effect]\npath = \"/\"\n[[answers]]\nwhen = { status = 422, json = { at = \"/e\", exists = true } }\nclass = \"rejected\"\nstored = true\n",
             "10:10 /answers/0/stored key_needed | add [key] to this file, or write false",
+        ),
+        (
+            "[effect]\npath = \"/\"\n[key]\nplace = { header = \"K\" }\n[[answers]]\nwhen = { status = 409, json = { at = \"/e\", exists = true } }\nclass = \"rejected\"\nstored = true\n",
+            "9:1 /answers/0 source_missing | add `source = { url = …, read = …, grade = … }` here, or a [[claims]] about it",
         ),
         (
             "[effect]\npath = \"/\"\n[cancel]\npath = \"/{key}\"\nconfirmed = { status = 200 }\nretention = \"unbounded\"\nsource = { person = \"us\", date = \"2026-11-29\" }\n",
@@ -426,7 +430,7 @@ fn providers() {
             "4:8 /answers/0/when refusal_proof | add a test of the body or of a header, or a source for it",
         ),
         (
-            "provider = \"p\"\ntitle = \"P\"\n[[answers]]\nwhen = { json = { at = \"/e\", exists = true } }\nclass = \"rejected\"\nstored = true\n",
+            "provider = \"p\"\ntitle = \"P\"\n[[answers]]\nwhen = { status = 422, json = { at = \"/e\", exists = true } }\nclass = \"rejected\"\nstored = true\n",
             "6:10 /answers/0/stored key_needed | add [key] to this file, or write false",
         ),
     ];

@@ -1,6 +1,7 @@
 //! What decisions rest on, by kind of testbed operation, and what a weak source takes away.
 
 use factum_core::Span;
+use factum_core::evidence::AnswerClass;
 use factum_core::promise::{
     Authority, CancelPromise, CompletionPromise, Consequence, KeyPromise, LookupBy, LookupPromise,
     ProcessingMax, Promises, Retention,
@@ -192,4 +193,33 @@ quote = "a day or so"
     assert!(!key.concurrent_repeat_stated);
     let sources: Vec<_> = contract.sources().map(|(path, _)| path).collect();
     assert_eq!(sources, ["/key/repeat", "/key/repeat/retention"]);
+}
+
+#[test]
+fn hearsay_stores_no_refusal() {
+    let text = r#"
+provider = "p"
+operation = "o"
+title = "t"
+consequence = "costly"
+[effect]
+path = "/"
+[key]
+place = { header = "K" }
+[key.repeat]
+retention = "unbounded"
+stored = { success = true, refusals = true, errors = false }
+source = { url = "https://a.example", read = "2026-11-29", grade = "GRADE" }
+[[answers]]
+when = { status = 422, json = { at = "/error", exists = true } }
+class = "rejected"
+"#;
+    for (grade, expected) in [("stated", true), ("second_hand", false)] {
+        let contract = contract(&text.replace("GRADE", grade));
+        let answer = crate::support::answer(422, &serde_json::json!({"error": "e"}));
+        match contract.read_answer(&answer).class {
+            AnswerClass::Rejected { stored, .. } => assert_eq!(stored, expected, "{grade}"),
+            other => panic!("{other:?}"),
+        }
+    }
 }

@@ -147,6 +147,7 @@ fn headers_are_compared_without_regard_to_case() {
 [[answers]]
 when = { status = [200, "500-503"], headers = [{ name = "X-Outcome", equals = "Refused" }, { name = "X-Id" }] }
 class = "rejected"
+source = { person = "us", date = "2026-11-29" }
 why = "/m"
 "#,
     );

@@ -121,6 +121,27 @@ const RULES: &[Row] = &[
         &["46:1 /answers/3 matcher_unreachable | put it before that rule, or narrow that rule"],
     ),
     Row(
+        "{ status = 422, json = { at = \"/code\", one_of",
+        "{ status = \"5xx\", json = { at = \"/code\", one_of",
+        &[
+            "47:8 /answers/3/when refusal_proof | name statuses other than 429 and 5xx, or add a source for it",
+        ],
+    ),
+    Row(
+        "{ status = 422, json = { at = \"/code\", one_of",
+        "{ json = { at = \"/code\", one_of",
+        &[
+            "47:8 /answers/3/when refusal_proof | name statuses other than 429 and 5xx, or add a source for it",
+        ],
+    ),
+    Row(
+        "{ status = 422, json = { at = \"/code\", one_of = [\"a\", \"b\"] } }\nclass = \"rejected\"\nstored = true\n",
+        "{ status = 403, json = { at = \"/code\", one_of = [\"a\", \"b\"] } }\nclass = \"rejected\"\n",
+        &[
+            "46:1 /answers/3/stored stored_unclear | write `stored = false`, or `stored = true` where that is known",
+        ],
+    ),
+    Row(
         "why = \"/message\"",
         "why = \"message\"",
         &[

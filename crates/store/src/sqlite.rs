@@ -178,7 +178,7 @@ impl SqliteStore {
     /// Sends one command to the writer. It is done even if nobody waits for the answer.
     fn command<'a, T, F>(
         &self,
-        (doing, writes): (&'static str, bool),
+        (doing, kind): (&'static str, Kind),
         op: F,
         lost: fn(T, &mut Claims),
     ) -> Answer<'a, T>
@@ -189,7 +189,8 @@ impl SqliteStore {
         let (answer, answered) = channel();
         let call = Message::Job(Box::new(Call {
             doing,
-            writes,
+            writes: kind == Kind::Writes,
+            for_caller: kind == Kind::ForCaller,
             op,
             answer,
             lost,
@@ -234,8 +235,16 @@ impl Drop for SqliteStore {
     }
 }
 
-const READS: bool = false;
-const WRITES: bool = true;
+/// What a command does beside answering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// It writes to the file.
+    Writes,
+    /// It changes claims only.
+    Claims,
+    /// It takes a claim for whoever waits for the answer.
+    ForCaller,
+}
 
 impl Store for SqliteStore {
     fn now(&self) -> Answer<'_, Timestamp> {
@@ -244,7 +253,7 @@ impl Store for SqliteStore {
 
     fn admit(&self, admission: Admission) -> Answer<'_, Admitted> {
         self.command(
-            (ops::ADMITTING, WRITES),
+            (ops::ADMITTING, Kind::Writes),
             move |work| ops::admit(work, admission),
             |answer, claims| {
                 if let Admitted::Created(_, Some(claim)) = answer {
@@ -287,7 +296,7 @@ impl Store for SqliteStore {
 
     fn claim(&self, id: ActionId, _worker: WorkerNonce, lease: Span) -> Answer<'_, Claimed> {
         self.command(
-            (ops::CLAIMING, READS),
+            (ops::CLAIMING, Kind::ForCaller),
             move |work| ops::claim(work, id, lease),
             |answer, claims| {
                 if let Claimed::Held(claim, _) = answer {
@@ -300,7 +309,7 @@ impl Store for SqliteStore {
     fn renew<'a>(&'a self, claim: &'a Claim, lease: Span) -> Answer<'a, bool> {
         let fence = Fence::of(claim);
         self.command(
-            ("renewing a claim", READS),
+            ("renewing a claim", Kind::Claims),
             move |work| {
                 let now = work.now();
                 Ok(work.claims.renew(fence.action, fence.token, lease, now))
@@ -311,7 +320,7 @@ impl Store for SqliteStore {
 
     fn release(&self, claim: Claim) -> Answer<'_, ()> {
         self.command(
-            ("releasing a claim", READS),
+            ("releasing a claim", Kind::Claims),
             move |work| {
                 work.claims.release(claim.action, claim.token);
                 Ok(())
@@ -322,7 +331,7 @@ impl Store for SqliteStore {
 
     fn record(&self, id: ActionId, facts: Vec<Fact>) -> Answer<'_, Option<Recorded>> {
         self.command(
-            (ops::RECORDING, WRITES),
+            (ops::RECORDING, Kind::Writes),
             move |work| ops::record(work, id, facts),
             |_, _| {},
         )
@@ -336,7 +345,7 @@ impl Store for SqliteStore {
     ) -> Answer<'a, Committed> {
         let fence = Fence::of(claim);
         self.command(
-            (ops::COMMITTING, WRITES),
+            (ops::COMMITTING, Kind::Writes),
             move |work| ops::commit(work, fence, facts, next),
             |_, _| {},
         )
@@ -344,7 +353,7 @@ impl Store for SqliteStore {
 
     fn keep_contract(&self, digest: [u8; 32], text: String) -> Answer<'_, ()> {
         self.command(
-            (ops::KEEPING, WRITES),
+            (ops::KEEPING, Kind::Writes),
             move |work| ops::keep_contract(work, digest, &text),
             |(), _| {},
         )
@@ -366,7 +375,7 @@ impl Store for SqliteStore {
 
     fn set_setting(&self, name: &'static str, value: Option<String>) -> Answer<'_, ()> {
         self.command(
-            (ops::SETTING, WRITES),
+            (ops::SETTING, Kind::Writes),
             move |work| ops::put_setting(work, name, value.as_deref()),
             |(), _| {},
         )
@@ -380,7 +389,7 @@ impl Store for SqliteStore {
 
     fn declare_restored(&self, copy_until: Option<Timestamp>) -> Answer<'_, Restore> {
         self.command(
-            (ops::RESTORING, WRITES),
+            (ops::RESTORING, Kind::Writes),
             move |work| ops::declare_restored(work, copy_until),
             |_, _| {},
         )
@@ -388,7 +397,7 @@ impl Store for SqliteStore {
 
     fn release_restore(&self, by: String) -> Answer<'_, Option<Restore>> {
         self.command(
-            (ops::RELEASING, WRITES),
+            (ops::RELEASING, Kind::Writes),
             move |work| ops::release_restore(work, by),
             |_, _| {},
         )

@@ -26,6 +26,16 @@ pub(super) struct Outcome {
     pub(super) deliver: Deliver,
 }
 
+impl Outcome {
+    /// Nothing was done, and nobody waits.
+    pub(super) fn nothing() -> Self {
+        Self {
+            failed: None,
+            deliver: Box::new(|_, _| {}),
+        }
+    }
+}
+
 /// Answers a caller: with what the job gave, or with why the batch is not durable.
 pub(super) type Deliver = Box<dyn FnOnce(Option<StoreErrorKind>, &mut Claims)>;
 
@@ -33,6 +43,8 @@ pub(super) type Deliver = Box<dyn FnOnce(Option<StoreErrorKind>, &mut Claims)>;
 pub(super) struct Call<T, F> {
     pub(super) doing: &'static str,
     pub(super) writes: bool,
+    /// It is only of use to a caller that still waits; otherwise it is left undone.
+    pub(super) for_caller: bool,
     pub(super) op: F,
     pub(super) answer: Sender<Result<T, StoreError>>,
     /// Lets go of a claim in an answer that nobody waits for any more.
@@ -54,8 +66,12 @@ where
             op,
             answer,
             lost,
+            for_caller,
             ..
         } = *self;
+        if for_caller && answer.is_closed() {
+            return Outcome::nothing();
+        }
         let result = op(work);
         let failed = result.as_ref().err().map(|error| error.kind.clone());
         let deliver: Deliver = Box::new(move |failure, claims| {

@@ -15,7 +15,7 @@ use tokio::sync::oneshot::Sender;
 
 use super::cache::Cache;
 use super::fault::{commit_failed, failed};
-use super::job::{Deliver, Job};
+use super::job::{Deliver, Job, Outcome};
 use super::lock::Lock;
 use super::meta;
 use super::sums::Sums;
@@ -204,16 +204,16 @@ impl Work {
     }
 
     /// Runs one job so that it can be taken back alone.
-    fn one(&mut self, job: Box<dyn Job>, in_transaction: bool) -> super::job::Outcome {
+    fn one(&mut self, job: Box<dyn Job>, in_transaction: bool) -> Outcome {
         let claims = self.claims.savepoint();
         let (touched, wrote) = (self.touched.len(), self.wrote);
         let guarded = in_transaction && job.writes();
         if guarded && let Err(error) = self.statement("SAVEPOINT job") {
             let kind = failed("writing", &error).kind;
             job.refuse(kind.clone());
-            return super::job::Outcome {
+            return Outcome {
                 failed: Some(kind),
-                deliver: Box::new(|_, _| {}),
+                ..Outcome::nothing()
             };
         }
         let mut outcome = job.run(self);
@@ -234,7 +234,7 @@ impl Work {
         outcome
     }
 
-    fn undo_statement(&mut self, outcome: &mut super::job::Outcome) {
+    fn undo_statement(&mut self, outcome: &mut Outcome) {
         let undone = self
             .statement("ROLLBACK TO job")
             .and_then(|()| self.statement("RELEASE job"));

@@ -1,5 +1,11 @@
 //! What only SQLite has: files, a lock, checks, damage, kills.
 
+mod checks;
+mod damage;
+mod group;
+mod kill;
+mod open;
+
 use std::path::{Path, PathBuf};
 
 use factum_store::StoreError;

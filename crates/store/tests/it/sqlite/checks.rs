@@ -1,0 +1,276 @@
+//! The schema holds what the code promises: each CHECK is attacked, and each hot statement uses its index.
+
+use std::collections::BTreeSet;
+
+use factum_core::State;
+use factum_store::Store;
+use rusqlite::Connection;
+
+use super::{database, open_in};
+use crate::fixtures::START;
+use crate::fixtures::{TestClock, admission, mark};
+
+const SCHEMA: &str = include_str!("../../../src/sqlite/migrations/0001_first.sql");
+
+/// A file with one action in it, and nobody who holds it.
+async fn file() -> (Connection, tempfile::TempDir) {
+    let files = tempfile::tempdir().unwrap();
+    let store = open_in(files.path(), &TestClock::new()).unwrap().store;
+    let wish = factum_store::Admission {
+        facts: vec![mark(1, START)],
+        ..admission(1)
+    };
+    store.admit(wish).await.unwrap();
+    store
+        .keep_contract([1; 32], "text".to_owned())
+        .await
+        .unwrap();
+    store.declare_restored(None).await.unwrap();
+    store.close().await.unwrap();
+    let conn = Connection::open(database(files.path())).unwrap();
+    conn.execute_batch("PRAGMA foreign_keys = ON; DROP TRIGGER evidence_is_never_changed;")
+        .unwrap();
+    (conn, files)
+}
+
+/// What each check forbids.
+const ATTACKS: [(&str, &str); 28] = [
+    ("action_lane_is_a_byte", "UPDATE action SET lane = 256"),
+    (
+        "action_id_is_16_bytes",
+        "UPDATE action SET id = CAST(id || x'00' AS BLOB)",
+    ),
+    (
+        "action_identity_is_32_bytes",
+        "UPDATE action SET identity = substr(identity, 1, 31)",
+    ),
+    (
+        "action_lane_is_the_identitys",
+        "UPDATE action SET lane = (lane + 1) % 256",
+    ),
+    (
+        "action_id_carries_the_lane",
+        "UPDATE action SET id = CAST(substr(id, 1, 9) || substr(x'ff00', 1 + (substr(identity, 1, 1) = x'ff'), 1) || substr(id, 11) AS BLOB)",
+    ),
+    (
+        "action_fingerprint_is_32_bytes",
+        "UPDATE action SET fingerprint = x''",
+    ),
+    (
+        "action_contract_is_32_bytes",
+        "UPDATE action SET contract = x''",
+    ),
+    ("action_sum_is_16_bytes", "UPDATE action SET sum = x''"),
+    ("standing_version_rises", "UPDATE standing SET version = 0"),
+    (
+        "standing_records_counted",
+        "UPDATE standing SET records = -1",
+    ),
+    (
+        "standing_state_is_known",
+        "UPDATE standing SET state = 'failed'",
+    ),
+    (
+        "standing_closed_is_a_flag",
+        "UPDATE standing SET closed = 2",
+    ),
+    (
+        "standing_step_is_known",
+        "UPDATE standing SET next_step = 'retry'",
+    ),
+    (
+        "standing_step_has_a_time",
+        "UPDATE standing SET next_at = NULL",
+    ),
+    (
+        "standing_none_is_settled",
+        "UPDATE standing SET next_step = 'none', next_at = NULL",
+    ),
+    (
+        "standing_final_sends_nothing",
+        "UPDATE standing SET state = 'succeeded', next_step = 'send'",
+    ),
+    (
+        "standing_final_is_not_closed",
+        "UPDATE standing SET state = 'succeeded', next_step = 'wait', closed = 1",
+    ),
+    ("standing_sum_is_16_bytes", "UPDATE standing SET sum = x''"),
+    ("evidence_is_numbered", "UPDATE evidence SET no = 0"),
+    ("evidence_sum_is_16_bytes", "UPDATE evidence SET sum = x''"),
+    (
+        "contract_digest_is_32_bytes",
+        "UPDATE contract SET digest = x''",
+    ),
+    ("meta_is_one_row", "UPDATE meta SET one = 2"),
+    ("meta_store_is_16_bytes", "UPDATE meta SET store = x''"),
+    (
+        "meta_incarnation_is_16_bytes",
+        "UPDATE meta SET incarnation = x''",
+    ),
+    (
+        "meta_key_check_is_16_bytes",
+        "UPDATE meta SET key_check = x''",
+    ),
+    ("meta_commits_counted", "UPDATE meta SET commits = -1"),
+    ("restore_is_one_row", "UPDATE restore SET one = 2"),
+    (
+        "restore_released_by_whom",
+        "UPDATE restore SET released_by = 'ana'",
+    ),
+];
+
+#[tokio::test]
+async fn each_check_refuses_what_it_forbids() {
+    let (conn, _files) = file().await;
+    for (name, attack) in ATTACKS {
+        let error = conn.execute(attack, []).expect_err(name).to_string();
+        assert!(
+            error.contains(&format!("CHECK constraint failed: {name}")),
+            "{name}: {error}"
+        );
+    }
+    let named: BTreeSet<&str> = SCHEMA
+        .lines()
+        .filter(|line| line.contains("CHECK"))
+        .filter_map(|line| line.trim().strip_prefix("CONSTRAINT ")?.split(' ').next())
+        .collect();
+    let attacked: BTreeSet<&str> = ATTACKS.iter().map(|(name, _)| *name).collect();
+    assert_eq!(attacked, named, "every check is attacked");
+}
+
+#[tokio::test]
+async fn the_nine_states_are_the_cores() {
+    let (conn, _files) = file().await;
+    for state in State::ALL {
+        let set = "UPDATE standing SET state = ?1, next_step = 'wait'";
+        assert_eq!(conn.execute(set, [state.name()]).unwrap(), 1, "{state:?}");
+        let none = conn.execute("UPDATE standing SET next_step = 'none', next_at = NULL", []);
+        assert_eq!(none.is_ok(), state.is_final(), "law 8: {state:?}");
+        conn.execute("UPDATE standing SET next_step = 'wait', next_at = 1", [])
+            .unwrap();
+    }
+    let words = SCHEMA.split("standing_state_is_known").nth(1).unwrap();
+    let words = words.split("))").next().unwrap();
+    assert_eq!(
+        words.matches('\'').count(),
+        State::ALL.len() * 2,
+        "no word beside the nine"
+    );
+}
+
+#[tokio::test]
+async fn evidence_is_append_only_and_belongs_to_an_action() {
+    let files = tempfile::tempdir().unwrap();
+    let store = open_in(files.path(), &TestClock::new()).unwrap().store;
+    store.admit(admission(1)).await.unwrap();
+    let id = admission(1).action.intent.action;
+    store.record(id, vec![mark(1, START)]).await.unwrap();
+    let conn = Connection::open(database(files.path())).unwrap();
+    for attack in ["UPDATE evidence SET at = 1", "DELETE FROM evidence"] {
+        let error = conn.execute(attack, []).unwrap_err().to_string();
+        assert!(error.contains("append-only"), "{error}");
+    }
+    conn.execute_batch("PRAGMA foreign_keys = ON").unwrap();
+    let orphan = "INSERT INTO evidence SELECT lane, zeroblob(16), no, at, kind, fact, seal, chain, sum FROM evidence";
+    let error = conn.execute(orphan, []).unwrap_err().to_string();
+    assert!(error.contains("FOREIGN KEY"), "{error}");
+}
+
+/// The hot statements, how many parameters they have, and a part of their plan.
+const PLANS: [(&str, usize, &str); 11] = [
+    (
+        include_str!("../../../src/sqlite/sql/standing_due.sql"),
+        3,
+        "SEARCH standing USING INDEX standing_due",
+    ),
+    (
+        include_str!("../../../src/sqlite/sql/action_find.sql"),
+        1,
+        "USING INDEX action_identity (identity=?)",
+    ),
+    (
+        include_str!("../../../src/sqlite/sql/action_read.sql"),
+        2,
+        "(lane=? AND id=?)",
+    ),
+    (
+        include_str!("../../../src/sqlite/sql/standing_read.sql"),
+        2,
+        "USING PRIMARY KEY (lane=? AND id=?)",
+    ),
+    (
+        include_str!("../../../src/sqlite/sql/standing_update.sql"),
+        11,
+        "USING PRIMARY KEY (lane=? AND id=?)",
+    ),
+    (
+        include_str!("../../../src/sqlite/sql/evidence_read.sql"),
+        2,
+        "USING PRIMARY KEY (lane=? AND action=?)",
+    ),
+    (
+        include_str!("../../../src/sqlite/sql/list_newest.sql"),
+        8,
+        "SEARCH a USING INDEX action_newest (id<?)",
+    ),
+    (
+        include_str!("../../../src/sqlite/sql/list_by_name.sql"),
+        8,
+        "SEARCH a USING INDEX action_name (name=? AND id<?)",
+    ),
+    (
+        include_str!("../../../src/sqlite/sql/list_by_conversation.sql"),
+        8,
+        "SEARCH a USING INDEX action_conversation (conversation=? AND id<?)",
+    ),
+    (
+        include_str!("../../../src/sqlite/sql/list_by_state.sql"),
+        8,
+        "SEARCH s USING INDEX standing_state (state=? AND id<?)",
+    ),
+    (
+        include_str!("../../../src/sqlite/sql/list_review.sql"),
+        8,
+        "SEARCH s USING INDEX standing_review (id<?)",
+    ),
+];
+
+#[tokio::test]
+async fn hot_statements_search_their_indexes_and_sort_nothing() {
+    let (conn, _files) = file().await;
+    for (text, parameters, wanted) in PLANS {
+        let mut statement = conn.prepare(&format!("EXPLAIN QUERY PLAN {text}")).unwrap();
+        let nulls = vec![rusqlite::types::Null; parameters];
+        let rows = statement
+            .query_map(rusqlite::params_from_iter(nulls), |row| {
+                row.get::<_, String>(3)
+            })
+            .unwrap();
+        let plan = rows.collect::<Result<Vec<_>, _>>().unwrap().join("\n");
+        assert!(plan.contains(wanted), "{wanted}:\n{plan}");
+        assert!(!plan.contains("SCAN"), "{text}:\n{plan}");
+        assert!(!plan.contains("TEMP B-TREE"), "{text}:\n{plan}");
+    }
+}
+
+#[test]
+fn statements_read_no_clock_and_no_randomness() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/sqlite/sql");
+    let mut files = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap().to_lowercase();
+        for banned in [
+            "current_timestamp",
+            "unixepoch",
+            "julianday",
+            "strftime",
+            "datetime",
+            "random",
+        ] {
+            assert!(!text.contains(banned), "{}: {banned}", path.display());
+        }
+        files += 1;
+    }
+    assert!(files > 20);
+}

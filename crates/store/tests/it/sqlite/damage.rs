@@ -1,0 +1,269 @@
+//! Damage: each row that is not what was written is told, and the others go on.
+
+use factum_core::ActionId;
+use factum_core::evidence::AnswerClass;
+use factum_store::sqlite::SqliteStore;
+use factum_store::{Admission, Filter, Store, StoreErrorKind};
+use rusqlite::Connection;
+use rusqlite::types::Value;
+
+use super::{database, open_in};
+use crate::fixtures::{START, TestClock, admission, answered, mark, next};
+
+const TABLES: [(&str, &str); 3] = [("action", "id"), ("standing", "id"), ("evidence", "action")];
+
+/// An open store with two actions, and a hand that changes its file behind its back.
+struct Victim {
+    store: SqliteStore,
+    hand: Connection,
+    victim: ActionId,
+    other: ActionId,
+    _files: tempfile::TempDir,
+}
+
+async fn victim() -> Victim {
+    let files = tempfile::tempdir().unwrap();
+    let store = open_in(files.path(), &TestClock::new()).unwrap().store;
+    for n in 1..3 {
+        let wish = Admission {
+            facts: vec![mark(1, START), answered(1, AnswerClass::Unknown)],
+            next: next("look_up", Some(START)),
+            ..admission(n)
+        };
+        store.admit(wish).await.unwrap();
+    }
+    let hand = Connection::open(database(files.path())).unwrap();
+    hand.execute_batch(
+        "PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF; PRAGMA synchronous = OFF;
+         DROP TRIGGER evidence_is_never_changed; DROP TRIGGER evidence_is_never_removed;",
+    )
+    .unwrap();
+    Victim {
+        store,
+        hand,
+        victim: admission(1).action.intent.action,
+        other: admission(2).action.intent.action,
+        _files: files,
+    }
+}
+
+impl Victim {
+    async fn is_told(&self, what: &str) {
+        let error = self.store.load(self.victim).await.expect_err(what);
+        assert!(
+            matches!(error.kind, StoreErrorKind::Corrupt { .. }),
+            "{what}: {error}"
+        );
+        let other = self.store.load(self.other).await.expect(what);
+        assert!(other.is_some(), "{what}");
+    }
+
+    /// The columns of a table.
+    fn columns(&self, table: &str) -> Vec<String> {
+        let mut statement = self
+            .hand
+            .prepare("SELECT name FROM pragma_table_info(?1)")
+            .unwrap();
+        let names = statement.query_map([table], |row| row.get(0)).unwrap();
+        names.collect::<Result<_, _>>().unwrap()
+    }
+
+    /// The first row of the victim: its columns and their values.
+    fn value(&self, table: &str, key: &str, column: &str) -> (i64, Value) {
+        self.hand
+            .query_row(
+                &format!(
+                    "SELECT {}, {column} FROM {table} WHERE {key} = ?1",
+                    number(table)
+                ),
+                [self.victim.to_bytes()],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )
+            .unwrap()
+    }
+}
+
+/// A column that tells rows of one action apart in a statement.
+fn number(table: &str) -> &'static str {
+    if table == "evidence" { "no" } else { "0" }
+}
+
+/// Every value that differs from this one in one byte.
+fn flips(value: &Value) -> Vec<Value> {
+    let each = |bytes: &[u8]| -> Vec<Vec<u8>> {
+        (0..bytes.len())
+            .map(|at| {
+                let mut changed = bytes.to_vec();
+                changed[at] ^= 0x01;
+                changed
+            })
+            .collect()
+    };
+    match value {
+        Value::Null => vec![Value::Blob(vec![0])],
+        Value::Integer(number) => (0..8)
+            .map(|byte| Value::Integer(number ^ (1 << (byte * 8))))
+            .collect(),
+        Value::Real(_) => panic!("there are no such columns"),
+        // A flipped low bit of ASCII stays ASCII.
+        Value::Text(text) => each(text.as_bytes())
+            .into_iter()
+            .map(|bytes| Value::Text(String::from_utf8(bytes).unwrap()))
+            .collect(),
+        Value::Blob(bytes) => each(bytes).into_iter().map(Value::Blob).collect(),
+    }
+}
+
+#[tokio::test]
+async fn any_flipped_byte_of_any_column_is_told_for_that_action_only() {
+    let at = victim().await;
+    let mut flipped = 0;
+    for (table, key) in TABLES {
+        for column in at.columns(table) {
+            let (no, value) = at.value(table, key, &column);
+            let change = |hand: &Connection, to: &Value, from: &Value| {
+                // The row is found by its other columns and, where it is the changed one, by the value that it has.
+                let text = format!(
+                    "UPDATE {table} SET {column} = ?1 WHERE {column} IS ?2 AND {} = ?3 AND {} = ?4",
+                    if column == key { "1" } else { key },
+                    number(table)
+                );
+                let by = if column == key {
+                    Value::Integer(1)
+                } else {
+                    Value::Blob(at.victim.to_bytes().to_vec())
+                };
+                let no = if column == "no" { to_number(from) } else { no };
+                hand.execute(&text, rusqlite::params![to, from, by, no])
+                    .unwrap()
+            };
+            for bad in flips(&value) {
+                let what = format!("{table}.{column}: {value:?} became {bad:?}");
+                assert!(change(&at.hand, &bad, &value) >= 1, "{what}");
+                at.is_told(&what).await;
+                assert!(change(&at.hand, &value, &bad) >= 1, "{what}");
+                flipped += 1;
+            }
+        }
+    }
+    assert!(flipped > 1_000, "{flipped}");
+    assert!(
+        at.store.load(at.victim).await.unwrap().is_some(),
+        "all was put back"
+    );
+}
+
+fn to_number(value: &Value) -> i64 {
+    match value {
+        Value::Integer(number) => *number,
+        other => panic!("{other:?} is no number"),
+    }
+}
+
+#[tokio::test]
+async fn a_row_that_was_taken_out_is_told() {
+    for (table, key) in TABLES {
+        let at = victim().await;
+        let gone = at
+            .hand
+            .execute(
+                &format!(
+                    "DELETE FROM {table} WHERE {key} = ?1 AND {} IN (0, 2)",
+                    number(table)
+                ),
+                [at.victim.to_bytes()],
+            )
+            .unwrap();
+        assert_eq!(gone, 1);
+        at.is_told(table).await;
+        let verified = at.store.verify_all().await.unwrap();
+        let name = format!("action {}", at.victim);
+        assert!(
+            verified.damaged.iter().any(|(what, _)| *what == name),
+            "{table}: {verified:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_row_of_another_action_in_its_place_is_told() {
+    let at = victim().await;
+    at.hand
+        .execute(
+            "UPDATE evidence SET (fact, kind, at, sum) =
+                (SELECT fact, kind, at, sum FROM evidence e WHERE e.action = ?2 AND e.no = evidence.no)
+             WHERE action = ?1",
+            [at.victim.to_bytes(), at.other.to_bytes()],
+        )
+        .unwrap();
+    at.is_told("evidence of another action").await;
+}
+
+#[tokio::test]
+async fn listings_and_decisions_go_on_beside_a_damaged_action() {
+    let at = victim().await;
+    let damage = "UPDATE standing SET next_why = 'other' WHERE id = ?1";
+    at.hand.execute(damage, [at.victim.to_bytes()]).unwrap();
+    let filter = Filter {
+        limit: 1,
+        before: None,
+        ..Filter::default()
+    };
+    let listed = at.store.list(Filter { limit: 2, ..filter }).await.unwrap();
+    assert_eq!(
+        listed.iter().map(|record| record.id()).collect::<Vec<_>>(),
+        [at.other]
+    );
+    let due = at.store.due(None, 1).await.unwrap();
+    assert_eq!(
+        due.iter().map(|row| row.action).collect::<Vec<_>>(),
+        [at.other]
+    );
+    assert_eq!(
+        at.store.damaged().into_keys().collect::<Vec<_>>(),
+        [at.victim]
+    );
+    let verified = at.store.verify_all().await.unwrap();
+    assert_eq!(
+        (verified.actions, verified.damaged.len()),
+        (2, 1),
+        "{verified:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_damaged_action_takes_no_decision_and_no_evidence() {
+    let files = tempfile::tempdir().unwrap();
+    let clock = TestClock::new();
+    let store = open_in(files.path(), &clock).unwrap().store;
+    store.admit(admission(1)).await.unwrap();
+    store.close().await.unwrap();
+    drop(store);
+    let id = admission(1).action.intent.action;
+    let hand = Connection::open(database(files.path())).unwrap();
+    let damage = "UPDATE action SET payload = '{}' WHERE id = ?1";
+    hand.execute(damage, [id.to_bytes()]).unwrap();
+    drop(hand);
+    let store = open_in(files.path(), &clock).unwrap().store;
+    let claimed = store
+        .claim(id, crate::fixtures::WORKER, crate::fixtures::MINUTE)
+        .await;
+    let recorded = store.record(id, vec![mark(1, START)]).await;
+    let repeated = store.admit(admission(1)).await;
+    for error in [
+        claimed.map(|_| ()),
+        recorded.map(|_| ()),
+        repeated.map(|_| ()),
+    ] {
+        let error = error.unwrap_err();
+        assert!(
+            matches!(error.kind, StoreErrorKind::Corrupt { .. }),
+            "{error}"
+        );
+        assert!(error.to_string().contains(&id.to_string()), "{error}");
+    }
+    assert!(matches!(
+        store.admit(admission(2)).await.unwrap(),
+        factum_store::Admitted::Created(..)
+    ));
+}

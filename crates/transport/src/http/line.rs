@@ -173,13 +173,7 @@ impl Line {
         let base = self.below_base;
         drop(self);
         let left = below.wrote() - base;
-        // rustls may have taken bytes of which none reached the kernel (then nothing left), and may report an error for a
-        // write of which a part did (then the bytes below are what is known).
-        let wrote = match (left, above.wrote(), above.offered()) {
-            (0, _, _) | (_, _, false) => 0,
-            (left, 0, true) => left,
-            (_, wrote, true) => wrote,
-        };
+        let wrote = left_us(left, above.wrote(), above.offered());
         Counts {
             wrote,
             read: above.read(),
@@ -203,6 +197,19 @@ impl Drop for Line {
     }
 }
 
+/// How many bytes of the request may have left: 0 only where none did.
+///
+/// `below` is what the kernel took since the request was handed over, `above` what the stream said it had taken, `offered`
+/// whether it was given any. Over plain TCP the first two are equal. rustls may take bytes of which none reaches the kernel,
+/// and may report an error for a write of which a first record did; and what it writes for itself is no request.
+fn left_us(below: u64, above: u64, offered: bool) -> u64 {
+    match (below, above, offered) {
+        (0, _, _) | (_, _, false) => 0,
+        (below, 0, true) => below,
+        (_, above, true) => above,
+    }
+}
+
 /// The flag by which a body says that it has been handed over.
 pub(super) fn flag() -> Arc<AtomicBool> {
     Arc::new(AtomicBool::new(false))
@@ -211,4 +218,24 @@ pub(super) fn flag() -> Arc<AtomicBool> {
 /// Whether a flag was set.
 pub(super) fn is_set(flag: &AtomicBool) -> bool {
     flag.load(Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::left_us;
+
+    #[test]
+    fn only_what_the_kernel_never_took_is_proven() {
+        let rows = [
+            ((0, 0, false), 0, "nothing happened"),
+            ((0, 0, true), 0, "offered, refused by the kernel"),
+            ((0, 300, true), 0, "taken by rustls, none of it written"),
+            ((24, 0, false), 0, "an alert of rustls's own"),
+            ((16_406, 0, true), 16_406, "an error after the first record"),
+            ((329, 300, true), 300, "written"),
+        ];
+        for ((below, above, offered), left, what) in rows {
+            assert_eq!(left_us(below, above, offered), left, "{what}");
+        }
+    }
 }

@@ -1,1 +1,28 @@
 //! How it is reached: the HTTP API.
+//!
+//! [`App`] holds a running engine and the tokens that open it; [`serve`] answers on a listener until it is told to stop, and
+//! [`router`] is the same without one. Every call stands in one table, from which the router, the accepted query parameters
+//! and the OpenAPI document ([`openapi::document`]) are made.
+//!
+//! Nothing is decided here about an action: this crate reads requests, hands them to the library and writes down what it
+//! answers. It logs neither payloads nor tokens. Read `call.rs` first, then `run.rs`.
+
+mod actions;
+mod admin;
+mod app;
+mod call;
+mod destinations;
+mod headers;
+mod health;
+mod incoming;
+pub mod openapi;
+mod query;
+mod reply;
+mod review;
+mod run;
+pub mod schema;
+mod serve;
+
+pub use app::{App, Limits};
+pub use run::router;
+pub use serve::{check_listen, serve};

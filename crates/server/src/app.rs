@@ -1,0 +1,187 @@
+//! What every call shares: the engine, the tokens, the bounds, and the word that the server is ending.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Bytes;
+use factum::{ActionId, Factum, Problem, Record};
+use subtle::ConstantTimeEq;
+use tokio::sync::watch;
+
+use crate::openapi;
+use crate::reply::Failure;
+
+/// The longest wait that one request may ask for.
+pub(crate) const WAIT_MAX: Duration = Duration::from_secs(60);
+
+/// A running engine, made reachable. Cheap to clone.
+#[derive(Clone)]
+pub struct App {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    factum: Factum,
+    tokens: Vec<String>,
+    limits: Limits,
+    document: Bytes,
+    /// True once no new request is taken on; waits end then.
+    ending: watch::Sender<bool>,
+    /// Changes that are being made, whether or not their caller still listens.
+    under_way: watch::Sender<usize>,
+}
+
+/// Bounds of the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest body of a request, in bytes.
+    pub body_max: usize,
+    /// Longest time for a body to arrive.
+    pub body_wait: Duration,
+    /// Longest time for the head of a request to arrive; an idle connection is closed after it, too.
+    pub head_wait: Duration,
+    /// Connections at once; more wait until one ends.
+    pub connections_max: usize,
+    /// Longest time for requests to be answered, and then for sends in flight to end, once the server is stopped.
+    pub shutdown: Duration,
+}
+
+impl App {
+    /// Makes an engine reachable for whoever holds one of these tokens. Bounds come from the engine's configuration.
+    #[must_use]
+    pub fn new(factum: Factum, tokens: impl IntoIterator<Item = String>) -> Self {
+        let limits = Limits::of(&factum);
+        Self::with_limits(factum, tokens, limits)
+    }
+
+    /// The same, within these bounds.
+    #[must_use]
+    pub fn with_limits(
+        factum: Factum,
+        tokens: impl IntoIterator<Item = String>,
+        limits: Limits,
+    ) -> Self {
+        let inner = Inner {
+            factum,
+            // An empty token would open the server to everybody.
+            tokens: tokens
+                .into_iter()
+                .filter(|token| !token.is_empty())
+                .collect(),
+            limits,
+            document: Bytes::from(openapi::text()),
+            ending: watch::Sender::new(false),
+            under_way: watch::Sender::new(0),
+        };
+        Self {
+            inner: Arc::new(inner),
+        }
+    }
+
+    /// The engine.
+    #[must_use]
+    pub fn factum(&self) -> &Factum {
+        &self.inner.factum
+    }
+
+    /// The bounds.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        self.inner.limits
+    }
+
+    pub(crate) fn document(&self) -> Bytes {
+        self.inner.document.clone()
+    }
+
+    /// Whether a token is one of ours. How long this takes tells nothing about how much of it was right.
+    pub(crate) fn knows(&self, token: &str) -> bool {
+        let tokens = self.inner.tokens.iter();
+        let hits = tokens.map(|known| known.as_bytes().ct_eq(token.as_bytes()));
+        bool::from(hits.fold(subtle::Choice::from(0), |any, hit| any | hit))
+    }
+
+    /// Makes a change to its end, even if the caller goes away meanwhile: a recorded action has to be looked at.
+    pub(crate) async fn to_its_end<T: Send + 'static>(
+        &self,
+        change: impl Future<Output = Result<T, Problem>> + Send + 'static,
+    ) -> Result<T, Failure> {
+        self.inner.under_way.send_modify(|count| *count += 1);
+        let ends = Ends(self.inner.clone());
+        let task = tokio::spawn(async move {
+            let _ends = ends;
+            change.await
+        });
+        match task.await {
+            Ok(outcome) => outcome.map_err(Failure::from),
+            Err(_) => Err(Failure::broken()),
+        }
+    }
+
+    /// An action once it is settled or a person is needed, or as it stands after so long, or when the server ends.
+    pub(crate) async fn at_rest(&self, id: ActionId, wait: Duration) -> Result<Record, Problem> {
+        let engine = self.inner.factum.engine();
+        if wait.is_zero() {
+            return engine.load(id).await;
+        }
+        tokio::select! {
+            record = engine.wait(id, wait.min(WAIT_MAX)) => record,
+            () = self.ended() => engine.load(id).await,
+        }
+    }
+
+    pub(crate) fn is_ending(&self) -> bool {
+        *self.inner.ending.borrow()
+    }
+
+    /// Ready once the server is ending.
+    pub(crate) async fn ended(&self) {
+        // The sender lives in `self`, so this ends with the word alone.
+        let _ = self
+            .inner
+            .ending
+            .subscribe()
+            .wait_for(|ending| *ending)
+            .await;
+    }
+
+    pub(crate) fn end(&self) {
+        self.inner.ending.send_replace(true);
+    }
+
+    /// Ready once no change is being made any more.
+    pub(crate) async fn changes_made(&self) {
+        // The sender lives in `self`, so this ends with the count alone.
+        let _ = self
+            .inner
+            .under_way
+            .subscribe()
+            .wait_for(|count| *count == 0)
+            .await;
+    }
+}
+
+/// Counts a change as made, however it ends.
+struct Ends(Arc<Inner>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.under_way.send_modify(|count| *count -= 1);
+    }
+}
+
+impl Limits {
+    /// The bounds that an engine's configuration sets.
+    #[must_use]
+    pub fn of(factum: &Factum) -> Self {
+        let server = &factum.config().server;
+        Self {
+            body_max: server.body_max_bytes,
+            body_wait: Duration::from_secs(30),
+            head_wait: Duration::from_secs(30),
+            connections_max: 1_024,
+            shutdown: server.shutdown.duration(),
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The table of calls. The router, the query parameters that are accepted and the OpenAPI document are made from it, so that
+//! a call without a description does not compile.
+
+use axum::http::Method;
+use factum::Code;
+
+use crate::query::Kind;
+use crate::{actions, admin, destinations, health, review};
+
+/// What is said about a call.
+pub(crate) struct Doc {
+    /// Its name in clients that are made from the document.
+    pub(crate) name: &'static str,
+    /// One line.
+    pub(crate) summary: &'static str,
+    /// What a caller has to know beside it.
+    pub(crate) says: &'static str,
+    /// Query parameters; others are refused.
+    pub(crate) query: &'static [Param],
+    /// Headers that it reads beside the token.
+    pub(crate) headers: &'static [Param],
+    /// The schema of its body, and whether there has to be one.
+    pub(crate) body: Option<(&'static str, bool)>,
+    /// Status, meaning and schema of each answer.
+    pub(crate) answers: &'static [(u16, &'static str, &'static str)],
+    /// Problems beside those of every call.
+    pub(crate) problems: &'static [Code],
+}
+
+/// A query parameter or a header.
+pub(crate) struct Param {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// What it is for.
+    pub(crate) says: &'static str,
+    /// Its form.
+    pub(crate) kind: Kind,
+}
+
+impl Param {
+    pub(crate) const fn new(name: &'static str, kind: Kind, says: &'static str) -> Self {
+        Self { name, says, kind }
+    }
+}
+
+macro_rules! calls {
+    ($($variant:ident $method:ident $path:literal $doc:path;)*) => {
+        /// Everything that can be asked of the server.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Call { $($variant,)* }
+
+        impl Call {
+            /// All of them, in the order of the document.
+            pub(crate) const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            pub(crate) fn method(self) -> Method {
+                match self { $(Self::$variant => Method::$method,)* }
+            }
+
+            /// The path, with its parameters in braces.
+            pub(crate) fn path(self) -> &'static str {
+                match self { $(Self::$variant => $path,)* }
+            }
+
+            pub(crate) fn doc(self) -> &'static Doc {
+                match self { $(Self::$variant => &$doc,)* }
+            }
+        }
+    };
+}
+
+calls! {
+    Submit POST "/v1/actions" actions::SUBMIT;
+    List GET "/v1/actions" actions::LIST;
+    Status GET "/v1/actions/{id}" actions::STATUS;
+    Evidence GET "/v1/actions/{id}/evidence" actions::EVIDENCE;
+    Cancel POST "/v1/actions/{id}/cancel" actions::CANCEL;
+    Review GET "/v1/review" review::LIST;
+    Verdict POST "/v1/review/{id}/verdict" review::VERDICT;
+    CheckAgain POST "/v1/review/{id}/check-again" review::CHECK_AGAIN;
+    Destinations GET "/v1/destinations" destinations::LIST;
+    Destination GET "/v1/destinations/{name}" destinations::ONE;
+    AdminState GET "/v1/admin/state" admin::STATE;
+    Pause POST "/v1/admin/pause" admin::PAUSE;
+    Resume POST "/v1/admin/resume" admin::RESUME;
+    AfterRestore POST "/v1/admin/after-restore" admin::AFTER_RESTORE;
+    WouldSend GET "/v1/admin/would-send" admin::WOULD_SEND;
+    Release POST "/v1/admin/release" admin::RELEASE;
+    Healthz GET "/healthz" health::HEALTHZ;
+    Readyz GET "/readyz" health::READYZ;
+    Document GET "/openapi.json" health::DOCUMENT;
+}
+
+impl Call {
+    /// Answered without a token, and without anything about actions in it.
+    pub(crate) fn is_open(self) -> bool {
+        matches!(self, Self::Healthz | Self::Readyz)
+    }
+}

@@ -1,0 +1,201 @@
+//! The configured destinations: where actions can go, and what each operation promises. Never a secret, nor where one is kept.
+
+use axum::http::StatusCode;
+use factum::Code;
+use factum::core::policy::{Column, after_unknown};
+use factum::core::promise::{Authority, ProcessingMax, Retention};
+use factum::core::{Limits, Preference, Promises};
+use serde_json::{Map, Value, json};
+
+use crate::app::App;
+use crate::call::Doc;
+use crate::query::Query;
+use crate::reply::{Failure, Reply, json_reply};
+
+pub(crate) const LIST: Doc = Doc {
+    name: "list_destinations",
+    summary: "The configured destinations.",
+    says: "",
+    query: &[],
+    headers: &[],
+    body: None,
+    answers: &[(200, "All of them.", "DestinationList")],
+    problems: &[],
+};
+
+pub(crate) const ONE: Doc = Doc {
+    name: "destination",
+    summary: "One destination.",
+    says: "",
+    query: &[],
+    headers: &[],
+    body: None,
+    answers: &[(200, "The destination.", "Destination")],
+    problems: &[Code::UnknownDestination],
+};
+
+pub(crate) fn list(app: &App, _query: &Query) -> Result<Reply, Failure> {
+    let names = app.factum().engine().destinations().keys();
+    let destinations: Vec<Value> = names.filter_map(|name| view(app, name)).collect();
+    json_reply(StatusCode::OK, &json!({"destinations": destinations}))
+}
+
+pub(crate) fn one(app: &App, _query: &Query, name: &str) -> Result<Reply, Failure> {
+    match view(app, name) {
+        Some(destination) => json_reply(StatusCode::OK, &destination),
+        None => {
+            let known: Vec<&str> = app
+                .factum()
+                .engine()
+                .destinations()
+                .keys()
+                .map(String::as_str)
+                .collect();
+            let remedy = if known.is_empty() {
+                "add one: `factum destination add`".to_owned()
+            } else {
+                format!("use one of: {}", known.join(", "))
+            };
+            Err(Failure::new(
+                Code::UnknownDestination,
+                "",
+                format!("no destination {name:?} is configured here"),
+                remedy,
+            ))
+        }
+    }
+}
+
+fn view(app: &App, name: &str) -> Option<Value> {
+    let destination = app.factum().engine().destinations().get(name)?;
+    let operations: Map<String, Value> = destination
+        .operations
+        .iter()
+        .map(|(name, op)| {
+            (
+                name.clone(),
+                operation(&op.promises, &op.preference, op.finish, &op.limits),
+            )
+        })
+        .collect();
+    let any = destination.any_operation.as_ref();
+    let gate = &destination.gate;
+    Some(json!({
+        "name": destination.name,
+        "provider": destination.provider,
+        "account": destination.account,
+        "base": app.factum().config().destinations.get(name).map(|written| without_user(&written.base)),
+        "operations": operations,
+        "any_operation": any.map(|op| operation(&op.promises, &op.preference, op.finish, &op.limits)),
+        "gate": {
+            "in_flight_max": gate.in_flight_max,
+            "per_second": gate.per_second,
+            "burst": gate.burst,
+            "circuit_failures": gate.circuit_failures,
+            "circuit_cooldown": gate.circuit_cooldown.to_string(),
+        },
+    }))
+}
+
+/// An address without what may stand before its `@`.
+fn without_user(base: &str) -> String {
+    let Some((scheme, rest)) = base.split_once("://") else {
+        return base.to_owned();
+    };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let host = authority
+        .rsplit_once('@')
+        .map_or(authority, |(_, host)| host);
+    format!("{scheme}://{host}{path}")
+}
+
+fn operation(promises: &Promises, preference: &Preference, finish: bool, limits: &Limits) -> Value {
+    let column = offers(promises);
+    let neither = match preference {
+        Preference::Ask => "ask",
+        Preference::PreferMissing { .. } => "prefer_missing",
+        Preference::PreferDuplicate { .. } => "prefer_duplicate",
+    };
+    json!({
+        "consequence": promises.consequence.name(),
+        "offers": words(promises),
+        "when_unknown": {"offer": column.name(), "then": after_unknown(promises.consequence, column).name()},
+        "key_retention": promises.key.map(|key| retention(key.retention)),
+        "lookup_lag": promises.lookup.map(|lookup| lookup.lag.to_string()),
+        "processing_max": match promises.processing_max {
+            ProcessingMax::Stated(span) => span.to_string(),
+            ProcessingMax::Assumed(span) => format!("{span} (assumed)"),
+            ProcessingMax::Unpublished => "unpublished".to_owned(),
+        },
+        "neither": neither,
+        "finish": finish,
+        "attempts_max": limits.attempts_max,
+    })
+}
+
+fn retention(retention: Retention) -> String {
+    match retention {
+        Retention::Floor(span) => format!("at least {span}"),
+        Retention::AssumedFloor(span) => format!("at least {span} (assumed)"),
+        Retention::Unbounded => "for ever".to_owned(),
+        Retention::Approximate(span) => format!("about {span}"),
+        Retention::Unpublished => "unpublished".to_owned(),
+    }
+}
+
+/// The first column of the policy table that a fresh action could use.
+fn offers(promises: &Promises) -> Column {
+    let key = promises.key.and_then(|key| key.retention.floor());
+    match (
+        key,
+        promises.lookup.map(|lookup| lookup.authority),
+        promises.cancel,
+    ) {
+        (Some(_), _, _) => Column::KeyWithinWindow,
+        (None, Some(Authority::Authoritative), _) => Column::AuthoritativeLookup,
+        (None, _, Some(_)) => Column::CancelByKey,
+        (None, Some(Authority::Partial), None) => Column::PartialLookup,
+        (None, None, None) => Column::Neither,
+    }
+}
+
+/// What a destination offers by which an unknown outcome may be settled.
+fn words(promises: &Promises) -> Vec<&'static str> {
+    let lookup = promises.lookup.map(|lookup| match lookup.authority {
+        Authority::Authoritative => "authoritative_lookup",
+        Authority::Partial => "partial_lookup",
+    });
+    let completion = |wanted: bool, word: &'static str| wanted.then_some(word);
+    [
+        promises.key.map(|_| "key"),
+        lookup,
+        promises.cancel.map(|_| "cancel_by_key"),
+        completion(promises.completion.is_some_and(|c| c.poll), "poll"),
+        completion(promises.completion.is_some_and(|c| c.callback), "callback"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_shown_without_its_user() {
+        let cases = [
+            ("https://acme.example/v2", "https://acme.example/v2"),
+            (
+                "https://me:secret@acme.example/v2?a@b",
+                "https://acme.example/v2?a@b",
+            ),
+            ("https://a@b:c@acme.example", "https://acme.example"),
+            ("acme", "acme"),
+        ];
+        for (base, shown) in cases {
+            assert_eq!(without_user(base), shown);
+        }
+    }
+}

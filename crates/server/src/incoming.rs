@@ -1,0 +1,267 @@
+//! A request as a call sees it: its path, its query, its headers and its body, each read strictly and within bounds.
+
+use axum::body::Body;
+use axum::http::HeaderMap;
+use axum::http::header;
+use axum::http::request::Parts;
+use factum::{ActionId, Code, DEFAULT_PRINCIPAL};
+use http_body_util::BodyExt;
+use serde::de::DeserializeOwned;
+use tokio::time::timeout;
+
+use crate::app::Limits;
+use crate::call::Call;
+use crate::query::Query;
+use crate::reply::Failure;
+
+/// How much of a body that is too large is read and thrown away, so that its sender gets to read the answer.
+const DISCARDED_MAX: usize = 8 * 1024 * 1024;
+/// How long the next piece of such a body is waited for.
+const DISCARD_WAIT: std::time::Duration = std::time::Duration::from_millis(200);
+
+/// A request that may be answered.
+pub(crate) struct Incoming {
+    pub(crate) call: Call,
+    pub(crate) params: Vec<(String, String)>,
+    pub(crate) parts: Parts,
+    pub(crate) body: Body,
+    pub(crate) limits: Limits,
+}
+
+impl Incoming {
+    /// The query: only what the call describes.
+    pub(crate) fn query(&self) -> Result<Query, Failure> {
+        Query::read(&self.parts.uri, self.call.doc().query)
+    }
+
+    /// A parameter of the path.
+    pub(crate) fn param(&self, name: &str) -> &str {
+        self.params
+            .iter()
+            .find(|(known, _)| known == name)
+            .map_or("", |(_, value)| value)
+    }
+
+    /// The action that the path names.
+    pub(crate) fn action(&self) -> Result<ActionId, Failure> {
+        self.param("id").parse().map_err(|error: factum::core::id::BadId| {
+            let remedy = "send the id from the answer to the submission, or search: GET /v1/actions?key=…";
+            Failure::new(Code::UnknownAction, "", error.to_string(), remedy)
+        })
+    }
+
+    /// The body as JSON text.
+    pub(crate) async fn text(&mut self) -> Result<String, Failure> {
+        media_type(&self.parts.headers)?;
+        let bytes = self.bytes().await?;
+        String::from_utf8(bytes).map_err(|error| {
+            let rule = format!(
+                "JSON is UTF-8; byte {} is not",
+                error.utf8_error().valid_up_to()
+            );
+            Failure::new(
+                Code::MalformedJson,
+                "",
+                rule,
+                "send one JSON object in UTF-8 (RFC 8259)",
+            )
+        })
+    }
+
+    /// The body, read as what the call takes.
+    pub(crate) async fn json<T: DeserializeOwned>(&mut self) -> Result<T, Failure> {
+        read_json(&self.text().await?)
+    }
+
+    /// The same, where no body means that nothing was said.
+    pub(crate) async fn json_or_default<T: DeserializeOwned + Default>(
+        &mut self,
+    ) -> Result<T, Failure> {
+        let text = self.text().await?;
+        if text.trim().is_empty() {
+            Ok(T::default())
+        } else {
+            read_json(&text)
+        }
+    }
+
+    async fn bytes(&mut self) -> Result<Vec<u8>, Failure> {
+        let Limits {
+            body_max,
+            body_wait,
+            ..
+        } = self.limits;
+        let declared = self
+            .parts
+            .headers
+            .get(header::CONTENT_LENGTH)
+            .and_then(|value| value.to_str().ok());
+        let declared = declared
+            .and_then(|value| value.parse::<usize>().ok())
+            .unwrap_or(0);
+        if declared > body_max {
+            return self.too_large().await;
+        }
+        let mut bytes = Vec::with_capacity(declared);
+        let whole = timeout(body_wait, async {
+            while let Some(frame) = self.body.frame().await {
+                let frame = frame.map_err(|error| {
+                    let rule = format!("the body ended early: {error}");
+                    Failure::new(Code::MalformedJson, "", rule, "send the whole body")
+                })?;
+                let Ok(data) = frame.into_data() else {
+                    continue;
+                };
+                if bytes.len() + data.len() > body_max {
+                    return Ok(false);
+                }
+                bytes.extend_from_slice(&data);
+            }
+            Ok(true)
+        });
+        match whole.await {
+            Ok(Ok(true)) => Ok(bytes),
+            Ok(Ok(false)) => self.too_large().await,
+            Ok(Err(failure)) => Err(failure),
+            Err(_) => Err(Failure::too_slow()),
+        }
+    }
+
+    /// Refuses the body. A caller that waits for leave to send it gets none; one that sends it already is let to finish within
+    /// bounds, since it would otherwise see a broken connection and no answer.
+    async fn too_large<T>(&mut self) -> Result<T, Failure> {
+        if !self.parts.headers.contains_key(header::EXPECT) {
+            let mut discarded = 0;
+            while discarded < DISCARDED_MAX {
+                let Ok(Some(Ok(frame))) = timeout(DISCARD_WAIT, self.body.frame()).await else {
+                    break;
+                };
+                discarded += frame.data_ref().map_or(0, axum::body::Bytes::len);
+            }
+        }
+        let rule = format!("the body has more than {} bytes", self.limits.body_max);
+        Err(Failure::new(
+            Code::TooLarge,
+            "",
+            rule,
+            "send less, or raise server.body_max_bytes",
+        ))
+    }
+}
+
+/// JSON, or nothing said about it.
+fn media_type(headers: &HeaderMap) -> Result<(), Failure> {
+    let Some(value) = headers.get(header::CONTENT_TYPE) else {
+        return Ok(());
+    };
+    let text = value.to_str().unwrap_or_default().to_ascii_lowercase();
+    let mut parts = text.split(';').map(str::trim);
+    let essence = parts.next().unwrap_or_default();
+    let is_json = essence == "application/json"
+        || (essence.starts_with("application/") && essence.ends_with("+json"));
+    let charset = parts.find_map(|part| part.strip_prefix("charset="));
+    if is_json && charset.is_none_or(|charset| charset.trim_matches('"') == "utf-8") {
+        return Ok(());
+    }
+    let rule = format!("the header Content-Type says {text:?}");
+    Err(Failure::new(
+        Code::WrongMediaType,
+        "Content-Type",
+        rule,
+        "send JSON in UTF-8 as application/json",
+    ))
+}
+
+fn read_json<T: DeserializeOwned>(text: &str) -> Result<T, Failure> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let read = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let path = error.path().to_string();
+        let member = if path == "." {
+            String::new()
+        } else {
+            format!("/{}", path.replace('.', "/"))
+        };
+        shape(error.inner(), member)
+    })?;
+    match deserializer.end() {
+        Ok(()) => Ok(read),
+        Err(error) => Err(shape(&error, String::new())),
+    }
+}
+
+fn shape(error: &serde_json::Error, member: String) -> Failure {
+    let text = error.to_string();
+    let named = |prefix: &str| {
+        text.strip_prefix(prefix)
+            .and_then(|rest| rest.split('`').next())
+    };
+    if error.is_syntax() || error.is_eof() {
+        let rule = format!("the text is not JSON: {text}");
+        return Failure::new(
+            Code::MalformedJson,
+            &member,
+            rule,
+            "send one JSON object (RFC 8259)",
+        );
+    }
+    if let Some(name) = named("unknown field `") {
+        let expected = text
+            .split("expected ")
+            .nth(1)
+            .and_then(|rest| rest.split(" at line").next())
+            .unwrap_or("none");
+        let rule = format!("the member {name:?} is not known here");
+        return Failure::new(
+            Code::UnknownMember,
+            &format!("/{name}"),
+            rule,
+            format!("remove it, or use one of: {expected}"),
+        );
+    }
+    if let Some(name) = named("duplicate field `") {
+        let rule = format!("the member {name:?} occurs twice, so readers would disagree about it");
+        return Failure::new(
+            Code::DuplicateMember,
+            &format!("/{name}"),
+            rule,
+            "send it once",
+        );
+    }
+    if let Some(name) = named("missing field `") {
+        let rule = format!("the member {name:?} is missing");
+        return Failure::new(Code::WrongType, &format!("/{name}"), rule, "add it");
+    }
+    Failure::new(
+        Code::WrongType,
+        &member,
+        text,
+        "send the member in the form that /openapi.json describes",
+    )
+}
+
+/// Who does something, where the body may say so: else the principal whose token it is.
+pub(crate) fn person(by: Option<String>) -> Result<String, Failure> {
+    match by {
+        None => Ok(DEFAULT_PRINCIPAL.to_owned()),
+        Some(by) => said("/by", by, 200),
+    }
+}
+
+/// A text in a person's words, within bounds.
+pub(crate) fn said(member: &str, text: String, bytes_max: usize) -> Result<String, Failure> {
+    let rule = if text.trim().is_empty() {
+        "it is empty".to_owned()
+    } else if text.len() > bytes_max {
+        format!("it is longer than {bytes_max} bytes")
+    } else if text.chars().any(|c| c.is_control() && c != '\n') {
+        "it holds control characters".to_owned()
+    } else {
+        return Ok(text);
+    };
+    Err(Failure::new(
+        Code::WrongType,
+        member,
+        rule,
+        "say it in a few words",
+    ))
+}

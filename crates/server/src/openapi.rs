@@ -1,0 +1,137 @@
+//! The OpenAPI document, made from the table of calls and the schemas. `docs/openapi.json` is this document; a test holds both
+//! together.
+
+use std::collections::BTreeMap;
+
+use factum::Code;
+use serde_json::{Map, Value, json};
+
+use crate::call::{Call, Doc, Param};
+use crate::schema;
+
+/// Problems that any call behind the token may answer with.
+const OF_EVERY_CALL: &[Code] = &[
+    Code::Unauthorized,
+    Code::BadQuery,
+    Code::StoreUnavailable,
+    Code::StoreDamaged,
+    Code::StoreFailed,
+];
+
+/// The document.
+#[must_use]
+pub fn document() -> Value {
+    let mut paths: Map<String, Value> = Map::new();
+    for call in Call::ALL {
+        let path = paths.entry(call.path()).or_insert_with(|| json!({}));
+        path[call.method().as_str().to_lowercase()] = described(*call);
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Factum",
+            "summary": "Carries out actions in other people's systems, and knows what can be proved about each of them.",
+            "version": env!("CARGO_PKG_VERSION"),
+            "license": {"name": "Apache-2.0 OR MIT", "identifier": "Apache-2.0 OR MIT"},
+        },
+        "security": [{"token": []}],
+        "paths": paths,
+        "components": {
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "schemas": schema::components(),
+        },
+    })
+}
+
+/// The document as it is served and kept.
+#[must_use]
+pub fn text() -> String {
+    format!("{:#}\n", document())
+}
+
+/// The schema of a submission, as it is kept.
+#[must_use]
+pub fn submission_text() -> String {
+    format!("{:#}\n", schema::submission_document())
+}
+
+fn described(call: Call) -> Value {
+    let doc = call.doc();
+    let mut operation = json!({
+        "operationId": doc.name,
+        "summary": doc.summary,
+        "parameters": parameters(call, doc),
+        "responses": responses(call, doc),
+    });
+    if !doc.says.is_empty() {
+        operation["description"] = doc.says.into();
+    }
+    if let Some((schema, required)) = doc.body {
+        operation["requestBody"] = json!({"required": required, "content": {"application/json": {"schema": reference(schema)}}});
+    }
+    if call.is_open() {
+        operation["security"] = json!([]);
+    }
+    operation
+}
+
+fn reference(schema: &str) -> Value {
+    json!({"$ref": format!("#/components/schemas/{schema}")})
+}
+
+fn parameters(call: Call, doc: &Doc) -> Value {
+    let in_path = call
+        .path()
+        .split('/')
+        .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
+        .map(|name| {
+            let schema = if name == "id" {
+                json!({"type": "string", "pattern": schema::ID_PATTERN})
+            } else {
+                json!({"type": "string"})
+            };
+            json!({"name": name, "in": "path", "required": true, "schema": schema})
+        });
+    let given = |place: &'static str| {
+        move |param: &Param| {
+            json!({
+                "name": param.name, "in": place, "required": false, "description": param.says, "schema": param.kind.schema(),
+            })
+        }
+    };
+    in_path
+        .chain(doc.query.iter().map(given("query")))
+        .chain(doc.headers.iter().map(given("header")))
+        .collect()
+}
+
+fn responses(call: Call, doc: &Doc) -> Value {
+    let mut responses: Map<String, Value> = Map::new();
+    for (status, says, schema) in doc.answers {
+        let content = json!({"application/json": {"schema": reference(schema)}});
+        responses.insert(
+            status.to_string(),
+            json!({"description": says, "content": content}),
+        );
+    }
+    let mut by_status: BTreeMap<u16, Vec<Code>> = BTreeMap::new();
+    let common = OF_EVERY_CALL
+        .iter()
+        .filter(|code| !(call.is_open() && **code == Code::Unauthorized));
+    for code in common.chain(doc.problems) {
+        by_status.entry(code.status()).or_default().push(*code);
+    }
+    for (status, mut codes) in by_status {
+        codes.sort_by_key(|code| code.code());
+        let says: Vec<String> = codes
+            .iter()
+            .map(|code| format!("{}: {}", code.code(), code.title()))
+            .collect();
+        let content = json!({"application/problem+json": {"schema": reference("Problem")}});
+        responses.insert(
+            status.to_string(),
+            json!({"description": says.join("; "), "content": content}),
+        );
+    }
+    responses.into()
+}

@@ -1,0 +1,229 @@
+//! From a request to its answer: token, call, problem, and one line in the log. No call can leave a connection unanswered.
+
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use axum::Router;
+use axum::extract::{FromRequestParts, RawPathParams, Request, State};
+use axum::http::{HeaderMap, Method, header};
+use axum::routing::{MethodFilter, MethodRouter};
+use factum::Code;
+
+use crate::app::App;
+use crate::call::Call;
+use crate::incoming::Incoming;
+use crate::reply::{Failure, Reply};
+use crate::{actions, admin, destinations, health, review};
+
+/// All calls, and a problem for everything else.
+pub fn router(app: App) -> Router {
+    let mut router = Router::new();
+    for (index, first) in Call::ALL.iter().enumerate() {
+        let path = first.path();
+        if Call::ALL[..index]
+            .iter()
+            .any(|earlier| earlier.path() == path)
+        {
+            continue;
+        }
+        router = router.route(path, methods(path));
+    }
+    router
+        .fallback(
+            |State(app): State<App>, method: Method, headers: HeaderMap| async move {
+                let refused = async { unknown_route(&app, &headers) };
+                logged(method, "unknown", refused).await
+            },
+        )
+        .with_state(app)
+}
+
+fn methods(path: &'static str) -> MethodRouter<App> {
+    let calls = || {
+        Call::ALL
+            .iter()
+            .copied()
+            .filter(move |call| call.path() == path)
+    };
+    let mut methods = MethodRouter::new();
+    for call in calls() {
+        let filter = if call.method() == Method::POST {
+            MethodFilter::POST
+        } else {
+            MethodFilter::GET
+        };
+        methods = methods.on(
+            filter,
+            move |State(app): State<App>, request: Request| async move {
+                logged(call.method(), path, answer(app, call, request)).await
+            },
+        );
+    }
+    let open = calls().all(Call::is_open);
+    let allowed: Vec<String> = calls().map(|call| call.method().to_string()).collect();
+    methods.fallback(
+        move |State(app): State<App>, method: Method, headers: HeaderMap| async move {
+            let refused = async { wrong_method(&app, &headers, open, path, &allowed) };
+            logged(method, path, refused).await
+        },
+    )
+}
+
+async fn answer(app: App, call: Call, request: Request) -> Result<Reply, Failure> {
+    let (mut parts, body) = request.into_parts();
+    if !call.is_open() {
+        authorized(&app, &parts.headers)?;
+    }
+    let Ok(params) = RawPathParams::from_request_parts(&mut parts, &()).await else {
+        return Err(no_such_address());
+    };
+    let params = params
+        .iter()
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+    let limits = app.limits();
+    carried_out(
+        &app,
+        Incoming {
+            call,
+            params,
+            parts,
+            body,
+            limits,
+        },
+    )
+    .await
+}
+
+async fn carried_out(app: &App, incoming: Incoming) -> Result<Reply, Failure> {
+    match incoming.call {
+        Call::Submit => actions::submit(app, incoming).await,
+        Call::List => actions::list(app, &incoming.query()?).await,
+        Call::Status => actions::status(app, &incoming.query()?, incoming.action()?).await,
+        Call::Evidence => actions::evidence(app, &incoming.query()?, incoming.action()?).await,
+        Call::Cancel => actions::cancel(app, incoming).await,
+        Call::Review => review::list(app, &incoming.query()?).await,
+        Call::Verdict => review::verdict(app, incoming).await,
+        Call::CheckAgain => review::check_again(app, incoming).await,
+        Call::Destinations => destinations::list(app, &incoming.query()?),
+        Call::Destination => destinations::one(app, &incoming.query()?, incoming.param("name")),
+        Call::AdminState => admin::state(app, &incoming.query()?).await,
+        Call::Pause => admin::set_paused(app, incoming, true).await,
+        Call::Resume => admin::set_paused(app, incoming, false).await,
+        Call::AfterRestore => admin::after_restore(app, incoming).await,
+        Call::WouldSend => admin::would_send(app, &incoming.query()?).await,
+        Call::Release => admin::release(app, incoming).await,
+        Call::Healthz => health::alive(&incoming.query()?),
+        Call::Readyz => health::ready(app, &incoming.query()?).await,
+        Call::Document => health::document(app, &incoming.query()?),
+    }
+}
+
+fn authorized(app: &App, headers: &HeaderMap) -> Result<(), Failure> {
+    let given = headers
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok());
+    let token = given
+        .and_then(|value| value.split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    if token.is_some_and(|(_, token)| app.knows(token.trim())) {
+        return Ok(());
+    }
+    let rule = "the header Authorization carries no token that is known here";
+    let remedy = "send `Authorization: Bearer` with a token, or set FACTUM_TOKEN";
+    Err(Failure::new(Code::Unauthorized, "", rule, remedy))
+}
+
+fn unknown_route(app: &App, headers: &HeaderMap) -> Result<Reply, Failure> {
+    authorized(app, headers)?;
+    Err(no_such_address())
+}
+
+fn no_such_address() -> Failure {
+    Failure::new(
+        Code::UnknownRoute,
+        "",
+        "there is nothing at this address",
+        "see /openapi.json for what there is",
+    )
+}
+
+fn wrong_method(
+    app: &App,
+    headers: &HeaderMap,
+    open: bool,
+    path: &str,
+    allowed: &[String],
+) -> Result<Reply, Failure> {
+    if !open {
+        authorized(app, headers)?;
+    }
+    let rule = format!("{path} takes {}", allowed.join(" and "));
+    let problem = factum::Problem::new(
+        Code::WrongMethod,
+        "",
+        rule,
+        "use one of the methods in the Allow header",
+    );
+    Err(Failure::WrongMethod(Box::new(problem), allowed.join(", ")))
+}
+
+/// Answers in any case, and writes one line: what was asked, how it was answered, how long it took.
+async fn logged(
+    method: Method,
+    path: &'static str,
+    answer: impl Future<Output = Result<Reply, Failure>>,
+) -> Reply {
+    let begun = Instant::now();
+    let answered = Caught(Box::pin(answer)).await.unwrap_or_else(|Panicked| {
+        tracing::error!(%method, path, "answering a request panicked");
+        Err(Failure::broken())
+    });
+    let reply = answered.unwrap_or_else(Failure::into_reply);
+    let ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    tracing::info!(%method, path, status = reply.status().as_u16(), ms, "request");
+    reply
+}
+
+/// A future whose panic is an outcome.
+struct Caught<F>(Pin<Box<F>>);
+
+/// It panicked. With what is in the panic hook's output, and is not told to the caller.
+#[derive(Debug)]
+struct Panicked;
+
+impl<F: Future> Future for Caught<F> {
+    type Output = Result<F::Output, Panicked>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        // After a panic the future is never polled again, so nobody sees what it may have left half done.
+        match catch_unwind(AssertUnwindSafe(|| self.0.as_mut().poll(context))) {
+            Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
+            Ok(Poll::Pending) => Poll::Pending,
+            Err(_) => Poll::Ready(Err(Panicked)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_answered_without_what_it_said() {
+        let reply = logged(Method::GET, "/x", async { panic!("card 4111111111111111") }).await;
+        assert_eq!(reply.status(), 500);
+        assert_eq!(
+            reply.headers()[header::CONTENT_TYPE],
+            "application/problem+json"
+        );
+        let body = reply.into_body().collect().await.unwrap().to_bytes();
+        let text = String::from_utf8(body.to_vec()).unwrap();
+        assert!(text.contains("remedy") && !text.contains("4111"), "{text}");
+    }
+}

@@ -1,0 +1,121 @@
+//! The schema of a submission.
+
+use serde_json::{Value, json};
+
+use super::{count, instant, object, said, text};
+
+const TRACE: &str = "^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$";
+
+pub(super) fn schema() -> Value {
+    let mut members = what();
+    members.extend(which());
+    members.extend(around());
+    let mut schema = object(&members, "The wish for one effect.");
+    // One identity: a key, or an event with the name of its effect, or the header alone.
+    let none = json!([{"required": ["key"]}, {"required": ["event"]}, {"required": ["effect"]}]);
+    schema["anyOf"] = json!([
+        {"required": ["key"], "not": {"anyOf": [{"required": ["event"]}, {"required": ["effect"]}]}},
+        {"required": ["event", "effect"], "not": {"required": ["key"]}},
+        {"description": "With the header Idempotency-Key.", "not": {"anyOf": none}},
+    ]);
+    schema
+}
+
+type Member = (&'static str, Value, bool);
+
+fn what() -> Vec<Member> {
+    let params = json!({"type": "object"});
+    vec![
+        (
+            "destination",
+            said(text(), "The configured account at an outside system."),
+            true,
+        ),
+        (
+            "operation",
+            said(text(), "What is to be done there, as in `ticket.create`."),
+            true,
+        ),
+        (
+            "params",
+            said(params, "Values for the operation's templates."),
+            false,
+        ),
+        (
+            "payload",
+            json!({"description": "What is sent, as it is written here."}),
+            false,
+        ),
+        (
+            "summary",
+            said(
+                json!({"type": "string"}),
+                "One line for people, safe to show.",
+            ),
+            false,
+        ),
+    ]
+}
+
+fn which() -> Vec<Member> {
+    let bounded = || json!({"type": "string", "minLength": 1, "maxLength": 255});
+    let event = [("source", bounded(), true), ("id", bounded(), true)];
+    let event = object(
+        &event,
+        "The event that causes the effect, named as in CloudEvents.",
+    );
+    let key = "The caller's name for this effect: the same for every repeat of the intent, another for a second one. Built from \
+               what causes it, never from the time or at random. Instead: `event` with `effect`, or the header Idempotency-Key.";
+    vec![
+        ("key", said(bounded(), key), false),
+        ("event", event, false),
+        (
+            "effect",
+            said(bounded(), "Which of the event's effects this is."),
+            false,
+        ),
+        (
+            "for",
+            said(
+                text(),
+                "For whom; part of what the identity is unique within.",
+            ),
+            false,
+        ),
+    ]
+}
+
+fn around() -> Vec<Member> {
+    let conversation = [
+        ("id", text(), true),
+        ("turn", count(), false),
+        ("asked", json!({"type": "string"}), false),
+    ];
+    let conversation = object(
+        &conversation,
+        "Where it was asked for, at which turn, in which words.",
+    );
+    let trace = json!({"type": "string", "pattern": TRACE});
+    vec![
+        ("conversation", conversation, false),
+        (
+            "deadline",
+            said(instant(), "No effect request from this on."),
+            false,
+        ),
+        ("not_before", said(instant(), "No send before this."), false),
+        (
+            "intent_at",
+            said(instant(), "When the caller formed the intent."),
+            false,
+        ),
+        (
+            "trace",
+            said(
+                trace,
+                "W3C traceparent; it correlates and never identifies.",
+            ),
+            false,
+        ),
+    ]
+}

@@ -2,5 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod accounts;
+mod answers;
+mod carriers;
+mod identity;
+mod lookups;
+mod outbox;
+mod people;
+mod restarts;
 mod seeds;
 mod support;

@@ -1,0 +1,138 @@
+//! The outbox in an application's own file (cases, group O).
+
+use std::path::Path;
+use std::time::Duration;
+
+use factum::{Factum, Outcome, outbox};
+use factum_testbed::{Filter, Handle, Testbed};
+use rusqlite::Connection;
+use serde_json::json;
+
+use crate::support::{PATIENCE, config};
+
+async fn testbed() -> Handle {
+    Testbed::start(factum_testbed::Config::default())
+        .await
+        .unwrap()
+}
+
+async fn engine(folder: &Path, testbed: &Handle) -> Factum {
+    Factum::sqlite(folder.join("factum.db"))
+        .config(config(&testbed.base_url(), ""))
+        .start()
+        .await
+        .unwrap()
+}
+
+fn application(path: &Path) -> Connection {
+    let connection = Connection::open(path).unwrap();
+    connection
+        .execute_batch("create table if not exists orders (n integer primary key)")
+        .unwrap();
+    outbox::prepare(&connection).unwrap();
+    connection
+}
+
+fn row(connection: &Connection, id: i64) -> (String, Option<String>, Option<String>) {
+    let sql = "select state, action, problem from factum_outbox where id = ?1";
+    connection
+        .query_row(sql, [id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .unwrap()
+}
+
+/// The intent commits with the application's data, or not at all.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_intent_commits_with_the_data_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let testbed = testbed().await;
+    let factum = engine(folder.path(), &testbed).await;
+    let file = folder.path().join("orders.db");
+    let mut orders = application(&file);
+    factum.outbox(&file).await.unwrap();
+
+    let rolled_back = orders.transaction().unwrap();
+    let action = factum
+        .action("bed", "key.sync")
+        .key("order/1")
+        .payload(json!({ "business": "order-1" }));
+    action.submit_in(&rolled_back).unwrap();
+    rolled_back.rollback().unwrap();
+
+    let committed = orders.transaction().unwrap();
+    committed
+        .execute("insert into orders values (2)", [])
+        .unwrap();
+    let action = factum
+        .action("bed", "key.sync")
+        .key("order/2")
+        .payload(json!({ "business": "order-2" }));
+    let ticket = action.submit_in(&committed).unwrap();
+    committed.commit().unwrap();
+
+    let outcome = factum.wait(ticket, PATIENCE).await.unwrap();
+    assert!(matches!(outcome, Outcome::Done(Some(_))), "{outcome:?}");
+    let counts = testbed.ledger().counts(&Filter::default());
+    assert_eq!(
+        (counts.effects_of("order-1"), counts.effects_of("order-2")),
+        (0, 1)
+    );
+    factum.shutdown(Duration::from_secs(5)).await;
+}
+
+/// B178: any language inserts a row; what is refused is visible to the application and was never sent.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plain_insert_is_picked_up_and_a_bad_one_is_refused_visibly() {
+    let folder = tempfile::tempdir().unwrap();
+    let testbed = testbed().await;
+    let file = folder.path().join("app.db");
+    let app = application(&file);
+    let body = |key: &str| {
+        json!({"destination": "bed", "operation": "key.sync", "key": key, "payload": {"business": key}}).to_string()
+    };
+    let good = outbox::insert(&app, &body("plain")).unwrap();
+    let repeat = outbox::insert(&app, &body("plain")).unwrap();
+    let bad = outbox::insert(&app, "{\"destination\":\"bed\"").unwrap();
+    let factum = engine(folder.path(), &testbed).await;
+    factum.outbox(&file).await.unwrap();
+    testbed
+        .ledger()
+        .wait_until(&Filter::business("plain"), |counts| {
+            counts.total_effects > 0
+        })
+        .await;
+    let mut changes = factum.engine().changes();
+    while [good, repeat, bad]
+        .iter()
+        .any(|id| row(&app, *id).0 == "waiting")
+    {
+        let _ = tokio::time::timeout(Duration::from_millis(50), changes.recv()).await;
+    }
+    assert_eq!(row(&app, good).0, "taken");
+    assert_eq!(row(&app, good).1, row(&app, repeat).1, "the repeat joined");
+    let (state, action, problem) = row(&app, bad);
+    assert_eq!((state.as_str(), action), ("refused", None));
+    assert!(problem.unwrap().contains("F1001"));
+    assert_eq!(testbed.ledger().counts(&Filter::default()).total_effects, 1);
+    factum.shutdown(Duration::from_secs(5)).await;
+}
+
+/// R25: a copy of the file, and another file in its place, are refused until an operator says so.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copied_file_is_refused_until_somebody_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let testbed = testbed().await;
+    let file = folder.path().join("app.db");
+    drop(application(&file));
+    let factum = engine(folder.path(), &testbed).await;
+    factum.outbox(&file).await.unwrap();
+    let copy = folder.path().join("copy.db");
+    std::fs::copy(&file, &copy).unwrap();
+    let refused = factum.outbox(&copy).await.unwrap_err();
+    assert!(
+        refused.rule.contains("before") && refused.remedy.contains("outbox-accept"),
+        "{refused}"
+    );
+    outbox::accept(factum.engine(), &copy).await.unwrap();
+    factum.outbox(&copy).await.unwrap();
+    factum.shutdown(Duration::from_secs(5)).await;
+}

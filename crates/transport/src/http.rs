@@ -212,12 +212,11 @@ impl HttpTransport {
         };
         let counts = line.close(false);
         if counts.wrote == 0 && counts.sealed {
-            let phase = if line::is_set(&refused) {
-                Phase::Prepare
-            } else {
-                Phase::Write
-            };
-            return Unsent::new(phase, broken.detail).into();
+            let expired = check(permission, self.clock.now()).err();
+            return expired
+                .filter(|_| line::is_set(&refused))
+                .unwrap_or_else(|| Unsent::new(Phase::Write, broken.detail))
+                .into();
         }
         Ended::Lost {
             phase: broken.phase,

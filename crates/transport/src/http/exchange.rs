@@ -95,7 +95,7 @@ fn broken(phase: Phase, status: Option<u16>, why: &str) -> Broken {
         Phase::Write => "the request was not written whole",
         Phase::Body => "the answer was cut short",
         Phase::Prepare | Phase::Resolve | Phase::Connect | Phase::Tls | Phase::Head => {
-            "no answer came"
+            "no whole answer came"
         }
     };
     Broken {
@@ -226,5 +226,7 @@ pub(super) fn root_cause(error: &(dyn Error + 'static)) -> String {
         deepest = source;
     }
     let text = deepest.to_string();
+    // rustls adds the address of its manual.
+    let text = text.split(": https://").next().unwrap_or_default();
     text.chars().filter(|c| !c.is_control()).take(160).collect()
 }

@@ -115,6 +115,39 @@ async fn closed_unread_between_the_last_look_and_the_write_is_unknown() {
     assert_eq!(server.seen().await.bytes, b"");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_that_the_kernel_refuses_is_proof() {
+    let (tell, reset) = channel();
+    let server = Server::start(move |conn: Conn| {
+        let tell = tell.clone();
+        async move {
+            let seen = conn.reset();
+            // Who saw the reset by other means waits no more.
+            let _ = tell.send(());
+            seen
+        }
+    })
+    .await;
+    let reset = Mutex::new(reset);
+    let clock = ScriptClock::new(move |reading| {
+        if reading == FIRST_WRITE {
+            reset.lock().unwrap().recv().unwrap();
+        }
+        Span::ZERO
+    });
+    let to = target(server.addr);
+    let ended = HttpTransport::new(clock)
+        .send(permission(AMPLE), &to, post("/", "{}"), false)
+        .await;
+    match ended {
+        // The reset may overtake the connecting itself.
+        Ended::NotSent { phase, .. } => {
+            assert!(matches!(phase, Phase::Connect | Phase::Write), "{phase:?}");
+        }
+        Ended::Lost { .. } | Ended::Answered { .. } => panic!("{ended:?}"),
+    }
+}
+
 #[tokio::test]
 async fn read_whole_and_closed_is_unknown() {
     let mut server = Server::start(|mut conn: Conn| async {

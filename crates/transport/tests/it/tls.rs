@@ -212,6 +212,29 @@ async fn closed_after_the_handshake_and_before_the_first_byte_is_proof() {
     assert_eq!(server.seen().await.bytes, b"");
 }
 
+// rustls takes the request, and the kernel takes nothing of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_that_the_kernel_refuses_is_proof_under_tls_too() {
+    let pki = Pki::new();
+    let (tell, reset) = channel();
+    let server = start(pki.acceptor(), move |conn| {
+        let tell = tell.clone();
+        async move {
+            conn.io.get_ref().0.set_zero_linger().unwrap();
+            let seen = conn.close();
+            // Who saw the reset by other means waits no more.
+            let _ = tell.send(());
+            seen
+        }
+    })
+    .await;
+    let ended = HttpTransport::new(blocks_at(FIRST_WRITE, reset))
+        .with_trust(pki.trust())
+        .send(permission(AMPLE), &https(&server), post("/", "{}"), false)
+        .await;
+    assert_not_sent(&ended, Phase::Write);
+}
+
 #[tokio::test]
 async fn a_client_certificate_demanded_by_tls_1_2_is_proof() {
     let pki = Pki::new();

@@ -56,7 +56,7 @@ pub trait Store: Send + Sync + 'static {
     /// The action that an identity names.
     fn find(&self, identity: IdentityHash) -> Answer<'_, Option<Record>>;
 
-    /// Actions that match, newest first, at most `filter.limit`.
+    /// Actions that match, newest first, at most `filter.limit`. Fewer than that are all there are; damaged ones are left out.
     fn list(&self, filter: Filter) -> Answer<'_, Vec<Record>>;
 
     /// The evidence of an action, in the order of storing.
@@ -68,21 +68,22 @@ pub trait Store: Send + Sync + 'static {
     /// How many actions stand in each state and for each next step, by the store's own words for them.
     fn counts(&self) -> Answer<'_, std::collections::BTreeMap<(String, String), u64>>;
 
-    /// Claims an action for a worker until `lease` from now. A claim whose lease ran out is free again.
+    /// Claims an action for a worker until `lease` from now. A claim whose lease ran out is free again; a live one is busy
+    /// for everybody, its own worker included, so that recovery never adopts it.
     fn claim(&self, id: ActionId, worker: WorkerNonce, lease: Span) -> Answer<'_, Claimed>;
 
-    /// Prolongs a claim. False if it is no longer this claim's: the holder has to stop.
+    /// Prolongs a claim until `lease` from now; it never shortens one. False if it is no longer this claim's: the holder has to stop.
     fn renew<'a>(&'a self, claim: &'a Claim, lease: Span) -> Answer<'a, bool>;
 
     /// Gives a claim back without a decision. A claim that is no longer held is left alone.
     fn release(&self, claim: Claim) -> Answer<'_, ()>;
 
     /// Adds facts. Never refused as stale: late evidence is evidence. The row becomes due at once, its version rises, and
-    /// claims on an older version can commit nothing any more. `None` if there is no such action.
+    /// claims on an older version can commit nothing any more. `None` if there is no such action. No facts change nothing.
     fn record(&self, id: ActionId, facts: Vec<Fact>) -> Answer<'_, Option<Recorded>>;
 
     /// Writes a decision: facts (a mark, an opened review, …) and the next step. Fenced by the claim's token, its lease and
-    /// its version. The claim stays held at the new version.
+    /// its version. The claim stays held at the new version. A next step that forgets what is not settled is an error (law 8).
     fn commit<'a>(
         &'a self,
         claim: &'a Claim,

@@ -13,7 +13,7 @@ use crate::record::{
     Admission, Admitted, Claim, Claimed, Committed, Due, Filter, NextRow, Record, Recorded, Restore,
 };
 use crate::shared::{self, Claims};
-use crate::{Answer, Store, StoreError};
+use crate::{Answer, Store, StoreError, StoreErrorKind};
 
 /// A store in memory. See the module's documentation.
 pub struct MemoryStore {
@@ -101,6 +101,7 @@ impl Inner {
         if self.rows.contains_key(&id) {
             return Err(shared::id_taken());
         }
+        sound_step(&record, ADMITTING)?;
         let claim =
             wish.and_then(|(_, lease)| self.claims.take(id, record.version, lease, now).ok());
         self.identities.insert(identity, id);
@@ -120,10 +121,15 @@ impl Inner {
         now: Timestamp,
         facts: Vec<Fact>,
         next: NextRow,
-    ) -> Option<Recorded> {
-        let row = self.rows.get_mut(&id)?;
+    ) -> Result<Option<Recorded>, StoreError> {
+        let Some(row) = self.rows.get_mut(&id) else {
+            return Ok(None);
+        };
         let was = row.record.next.at;
-        let (recorded, evidence) = shared::append(&mut row.record, now, facts, next);
+        let mut record = row.record.clone();
+        let (recorded, evidence) = shared::append(&mut record, now, facts, next);
+        sound_step(&record, COMMITTING)?;
+        row.record = record;
         row.evidence.extend(evidence);
         let is = row.record.next.at;
         if let Some(at) = was {
@@ -131,15 +137,18 @@ impl Inner {
         }
         self.due.extend(is.map(|at| (at, id)));
         self.stamped = Some(now);
-        Some(recorded)
+        Ok(Some(recorded))
     }
 
-    fn record(&mut self, id: ActionId, facts: Vec<Fact>, now: Timestamp) -> Option<Recorded> {
+    fn record(
+        &mut self,
+        id: ActionId,
+        facts: Vec<Fact>,
+        now: Timestamp,
+    ) -> Result<Option<Recorded>, StoreError> {
         if facts.is_empty() {
-            return self
-                .rows
-                .get(&id)
-                .map(|row| shared::nothing_recorded(&row.record, now));
+            let row = self.rows.get(&id);
+            return Ok(row.map(|row| shared::nothing_recorded(&row.record, now)));
         }
         self.append(id, now, facts, shared::decide_anew(now))
     }
@@ -150,18 +159,16 @@ impl Inner {
         facts: Vec<Fact>,
         next: NextRow,
         now: Timestamp,
-    ) -> Committed {
+    ) -> Result<Committed, StoreError> {
         let current = self
             .rows
             .get(&claim.action)
             .is_some_and(|row| row.record.version == claim.version);
         if !current || !self.claims.holds(claim.action, claim.token, now) {
-            return Committed::Stale;
+            return Ok(Committed::Stale);
         }
-        match self.append(claim.action, now, facts, next) {
-            Some(recorded) => Committed::Durable(recorded),
-            None => Committed::Stale,
-        }
+        let recorded = self.append(claim.action, now, facts, next)?;
+        Ok(recorded.map_or(Committed::Stale, Committed::Durable))
     }
 
     fn claim(&mut self, id: ActionId, lease: Span, now: Timestamp) -> Claimed {
@@ -174,6 +181,33 @@ impl Inner {
             Err(until) => Claimed::Busy(until),
         }
     }
+}
+
+const ADMITTING: &str = "recording an action";
+const COMMITTING: &str = "committing a decision";
+
+/// Refuses what the other stores' schemas refuse: a next step that is no word of the core, that has no time where it needs
+/// one, or that forgets what is not settled (law 8).
+fn sound_step(record: &Record, doing: &'static str) -> Result<(), StoreError> {
+    let status = record.status();
+    let untimed = record.next.at.is_none();
+    let sound = match record.next.step.as_str() {
+        "send" | "look_up" | "poll" | "cancel_by_key" => !untimed && !status.state.is_final(),
+        "wait" => !untimed,
+        "review" => untimed,
+        "none" => untimed && status.is_settled(),
+        _ => false,
+    };
+    if sound {
+        return Ok(());
+    }
+    let text = format!(
+        "the next step `{}` at {:?} cannot stand beside the state `{}`",
+        record.next.step,
+        record.next.at,
+        status.state.name()
+    );
+    Err(StoreError::new(doing, StoreErrorKind::Database(text)))
 }
 
 impl Store for MemoryStore {
@@ -275,7 +309,7 @@ impl Store for MemoryStore {
     }
 
     fn record(&self, id: ActionId, facts: Vec<Fact>) -> Answer<'_, Option<Recorded>> {
-        answer(self.lock().record(id, facts, self.clock.now()))
+        Box::pin(ready(self.lock().record(id, facts, self.clock.now())))
     }
 
     fn commit<'a>(
@@ -284,7 +318,8 @@ impl Store for MemoryStore {
         facts: Vec<Fact>,
         next: NextRow,
     ) -> Answer<'a, Committed> {
-        answer(self.lock().commit(claim, facts, next, self.clock.now()))
+        let now = self.clock.now();
+        Box::pin(ready(self.lock().commit(claim, facts, next, now)))
     }
 
     fn keep_contract(&self, digest: [u8; 32], text: String) -> Answer<'_, ()> {

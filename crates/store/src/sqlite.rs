@@ -4,7 +4,7 @@
 //! frees them, while marks stay what they are. Rows carry keyed checksums that are verified whenever they are read; a
 //! commit counter beside the file tells an older copy. What neither can see: a lost index page between two checks (`doctor`
 //! looks for it), a tail that was lost within the last second, and a copy of the whole folder put back as a whole.
-//! Read [`mod@self::writer`] for the way of a command and [`mod@self::open`] for what is refused at start.
+//! Read `writer` for the way of a command and `open` for what is refused at start.
 
 mod cache;
 mod fault;
@@ -104,7 +104,7 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens or makes a store.
+    /// Opens or makes a store. Blocks while it reads and writes files.
     ///
     /// # Errors
     /// `Held` with the holder's words, `TooNew`, `Unsuitable` (network file system, another program's file, other keys),
@@ -401,5 +401,102 @@ impl Store for SqliteStore {
             move |work| ops::release_restore(work, by),
             |_, _| {},
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actions::admission;
+
+    /// Breaks the batch that it is in: its violation is found by the commit only.
+    fn broken_at_commit(work: &mut Work) -> Result<(), StoreError> {
+        work.conn
+            .execute_batch(
+                "PRAGMA defer_foreign_keys = ON;
+                 INSERT INTO evidence (lane, action, no, at, kind, fact, sum)
+                 VALUES (0, zeroblob(16), 1, 1, 'noted', '', zeroblob(16));",
+            )
+            .map_err(fault::while_doing("breaking the batch"))
+    }
+
+    // R32: a commit that failed leaves nothing behind, in the file or in memory, and everybody in it is told.
+    #[tokio::test]
+    async fn a_commit_that_fails_takes_its_whole_batch_back() {
+        let worker = (WorkerNonce(1), Span::from_secs(60));
+        let files = tempfile::tempdir().unwrap();
+        let path = files.path().join("factum.db");
+        let opened = SqliteStore::open(Options::new(&path, StoreKeys([1; 32]))).unwrap();
+        let store = opened.store;
+        // The writer is kept busy until both commands have queued, so that they are one batch.
+        let (begun, has_begun) = std::sync::mpsc::channel();
+        let (go, may_go) = std::sync::mpsc::channel::<()>();
+        let busy = store.command(
+            ("keeping the writer busy", Kind::Claims),
+            move |_| {
+                begun.send(()).unwrap();
+                may_go.recv().unwrap();
+                Ok(())
+            },
+            |(), _| {},
+        );
+        has_begun.recv().unwrap();
+        let wish = || Admission {
+            claim_for: Some(worker),
+            ..admission(1)
+        };
+        let before = store.commits();
+        let admitted = store.admit(wish());
+        let broken = store.command(
+            ("breaking the batch", Kind::Writes),
+            broken_at_commit,
+            |(), _| {},
+        );
+        go.send(()).unwrap();
+        busy.await.unwrap();
+        let errors = [admitted.await.unwrap_err(), broken.await.unwrap_err()];
+        for error in errors {
+            assert!(matches!(error.kind, StoreErrorKind::InDoubt(_)), "{error}");
+            assert!(error.is_passing());
+        }
+        let id = admission(1).action.intent.action;
+        assert!(store.load(id).await.unwrap().is_none());
+        let claimed = store.claim(id, worker.0, worker.1).await.unwrap();
+        assert!(matches!(claimed, Claimed::Gone), "not in memory either");
+        // Repeating it is safe, and it is claimed as if for the first time.
+        let repeated = store.admit(wish()).await.unwrap();
+        assert!(matches!(repeated, Admitted::Created(_, Some(_))));
+        assert_eq!(store.commits() - before, 1);
+    }
+    // An upgrade may read the same evidence otherwise; that is no damage.
+    #[tokio::test]
+    async fn a_state_that_another_version_wrote_is_outdated_and_not_damaged() {
+        let files = tempfile::tempdir().unwrap();
+        let path = files.path().join("factum.db");
+        let opened = SqliteStore::open(Options::new(&path, StoreKeys([1; 32]))).unwrap();
+        let store = opened.store;
+        let Admitted::Created(record, _) = store.admit(admission(1)).await.unwrap() else {
+            panic!("new")
+        };
+        let id = record.id();
+        let other = row::Standing {
+            state: factum_core::State::OutcomeUnknown,
+            version: 2,
+            ..row::Standing::of(&record)
+        };
+        let rewrite = store.command(
+            ("writing as another version", Kind::Writes),
+            move |work| {
+                work.touch(id);
+                row::update_standing(&work.conn, &work.sums, &other)
+                    .map_err(fault::while_doing("writing as another version"))
+            },
+            |_, _| {},
+        );
+        assert!(rewrite.await.unwrap());
+        let loaded = store.load(id).await.unwrap().unwrap();
+        assert_eq!(loaded.status().state, factum_core::State::Pending);
+        let verified = store.verify_all().await.unwrap();
+        assert_eq!((verified.outdated, verified.damaged), (vec![id], vec![]));
     }
 }

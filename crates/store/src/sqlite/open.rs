@@ -8,13 +8,13 @@ use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
 
-use factum_core::Timestamp;
+use factum_core::{Span, Timestamp};
 use rusqlite::Connection;
 
 use super::fault::while_doing;
 use super::lock::Lock;
 use super::meta::{self, Meta};
-use super::readers::Readers;
+use super::readers::{Damaged, Readers};
 use super::sums::Sums;
 use super::tail::{self, Found, Keeper, Progress, Tail};
 use super::writer::{Work, Writer};
@@ -27,11 +27,25 @@ const DOING: &str = "opening the store";
 /// Commands that may wait for the writer at the most; past it a caller is told to come again.
 const QUEUE_MAX: usize = 4_096;
 
-/// What is known once the file is open and before anybody works on it.
+/// What is known once the file is open.
 struct Files {
     conn: Connection,
     meta: Meta,
     beside: Found,
+}
+
+/// A file that is ours now: schema up to date, process instance noted, restore declared if there was one.
+struct Taken {
+    conn: Connection,
+    sums: Sums,
+    /// The last stamp in the file before it was opened.
+    stamp: Timestamp,
+    clock: RisingClock,
+    clock_behind: Span,
+    /// By what it is known to be a copy, if it is one.
+    sign: Option<String>,
+    /// Where the counter is, and what stands in it.
+    counter: (PathBuf, Tail),
 }
 
 pub(super) fn open(options: Options) -> Result<Opened, StoreError> {
@@ -39,17 +53,25 @@ pub(super) fn open(options: Options) -> Result<Opened, StoreError> {
     let folder = folder(&options.path)?;
     place::check(&folder)?;
     let lock = Lock::take(&folder, (options.clock)())?;
-    let former = lock.former().map(str::to_owned);
-    let sums = Sums::new(&options.keys);
-    let beside_path = tail::path(&folder);
-    let found = read_files(&options, &sums, &beside_path)?;
-    let Files { conn, meta, beside } = found;
+    match take(&options, &folder) {
+        Ok(taken) => start(&options, lock, taken),
+        Err(error) => {
+            lock.release();
+            Err(error)
+        }
+    }
+}
 
+/// Checks the files and makes them ours.
+fn take(options: &Options, folder: &Path) -> Result<Taken, StoreError> {
+    let sums = Sums::new(&options.keys);
+    let beside_path = tail::path(folder);
+    let Files { conn, meta, beside } = read_files(options, &sums, &beside_path)?;
     let last = match beside {
         Found::Tail(tail) => meta.stamp.max(tail.stamp),
         Found::Nothing | Found::Garbled => meta.stamp,
     };
-    let clock = RisingClock::new(options.clock, last);
+    let clock = RisingClock::new(Arc::clone(&options.clock), last);
     let clock_behind = last.since(clock.wall());
     let sign = judge(&meta, beside);
     let incarnation = random()?;
@@ -67,20 +89,36 @@ pub(super) fn open(options: Options) -> Result<Opened, StoreError> {
         ..next
     };
     put_tail(&beside_path, &tail, &sums)?;
-
-    let former_workers_gone_at = clock.now();
-    let progress = Arc::new(Progress {
-        commits: AtomicU64::new(commits),
-        failures: AtomicU64::new(0),
+    Ok(Taken {
+        conn,
+        sums,
+        stamp: meta.stamp,
         clock,
+        clock_behind,
+        sign,
+        counter: (beside_path, tail),
+    })
+}
+
+/// Starts the threads that work on the file.
+fn start(options: &Options, lock: Lock, taken: Taken) -> Result<Opened, StoreError> {
+    let former = lock.former().map(str::to_owned);
+    let former_workers_gone_at = taken.clock.now();
+    let (path, tail) = taken.counter;
+    let progress = Arc::new(Progress {
+        commits: AtomicU64::new(tail.commits),
+        failures: AtomicU64::new(0),
+        clock: taken.clock,
     });
-    let damaged = Arc::default();
+    let damaged = Damaged::default();
+    let sums = taken.sums;
     let readers = Readers::start(&options.path, &sums, &damaged, options.readers)?;
-    let keeper = Keeper::new(beside_path, sums.clone(), tail, Arc::clone(&progress));
+    let keeper = Keeper::new(path, sums.clone(), tail, Arc::clone(&progress));
     let lock = Arc::new(Mutex::new(Some(lock)));
+    let shared = (Arc::clone(&progress), Arc::clone(&damaged));
     let token = u64::from_be_bytes(random()?);
     let writer = Writer {
-        work: Work::new(conn, sums, Arc::clone(&progress), token, meta.stamp),
+        work: Work::new(taken.conn, sums, shared, token, taken.stamp),
         teller: keeper.start().map_err(|error| no_thread(&error))?,
         lock: Arc::clone(&lock),
     };
@@ -98,11 +136,11 @@ pub(super) fn open(options: Options) -> Result<Opened, StoreError> {
             damaged,
             lock,
         },
-        restored: sign.is_some(),
-        restored_because: sign,
+        restored: taken.sign.is_some(),
+        restored_because: taken.sign,
         former,
         former_workers_gone_at,
-        clock_behind,
+        clock_behind: taken.clock_behind,
     })
 }
 

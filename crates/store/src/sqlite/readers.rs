@@ -148,7 +148,14 @@ impl Reader {
         self.at_once(DOING, |conn, sums, damaged| {
             let id = row::find(conn, identity).map_err(while_doing(DOING))?;
             let Some(id) = id else { return Ok(None) };
-            noted(row::read_record(conn, sums, id, DOING), id, damaged)
+            let read = row::read_record(conn, sums, id, DOING).and_then(|record| match record {
+                Some(record) if record.action.identity_hash == identity => Ok(Some(record)),
+                Some(_) | None => {
+                    let how = "the index of identities leads to it wrongly".to_owned();
+                    Err(row::damaged(DOING, id, how))
+                }
+            });
+            noted(read, id, damaged)
         })
     }
 
@@ -321,7 +328,7 @@ pub(super) fn note(damaged: &Damaged, id: ActionId, how: String) {
 }
 
 /// Remembers damage for `doctor`, and passes the result on.
-fn noted<T>(
+pub(super) fn noted<T>(
     result: Result<T, StoreError>,
     id: ActionId,
     damaged: &Damaged,

@@ -233,6 +233,17 @@ pub(super) fn read_record(
     id: ActionId,
     doing: &'static str,
 ) -> Result<Option<Record>, StoreError> {
+    Ok(read_both(conn, sums, id, doing)?.map(|(record, _)| record))
+}
+
+/// The same, with the state that is written. It may differ from the record's own where another version of the core wrote
+/// it: the evidence counts, and the next record or decision writes the state anew.
+pub(super) fn read_both(
+    conn: &Connection,
+    sums: &Sums,
+    id: ActionId,
+    doing: &'static str,
+) -> Result<Option<(Record, State)>, StoreError> {
     let action = read_action(conn, sums, id).map_err(while_doing(doing))?;
     let standing = read_standing(conn, sums, id).map_err(while_doing(doing))?;
     let (action, standing) = match (action, standing) {
@@ -261,15 +272,7 @@ pub(super) fn read_record(
         version: standing.version,
         next: standing.next,
     };
-    if record.status().state != standing.state {
-        let how = format!(
-            "its state is written as {}, and its evidence says {}",
-            standing.state.name(),
-            record.status().state.name()
-        );
-        return Err(damaged(doing, id, how));
-    }
-    Ok(Some(record))
+    Ok(Some((record, standing.state)))
 }
 
 fn standing_lost() -> Result<Standing, Damage> {

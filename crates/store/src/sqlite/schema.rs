@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::fault::while_doing;
@@ -44,6 +45,9 @@ pub(super) fn connect_writer(
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags).map_err(while_doing(DOING))?;
+    // A connection to a file that is refused must not empty the log into it when it closes; ours empties it on purpose.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+        .map_err(while_doing(DOING))?;
     refuse_foreign(&conn, path)?;
     // WAL is kept in the file; everything else is set per connection.
     conn.execute_batch(

@@ -24,6 +24,9 @@ pub struct Verified {
     pub actions: u64,
     /// Pieces of evidence that were read, in actions that are not damaged.
     pub records: u64,
+    /// Actions whose written state is not what their evidence says today, because another version wrote it. Nothing is lost;
+    /// listings by state show the old one until the next record or decision.
+    pub outdated: Vec<ActionId>,
     /// What is damaged, and how.
     pub damaged: Vec<(String, String)>,
 }
@@ -105,8 +108,13 @@ fn round(
         };
         last = Some((lane, bytes));
         let id = ActionId::from_bytes(bytes);
-        match row::read_record(&transaction, sums, id, DOING) {
-            Ok(Some(record)) => verified.records += row::count(record.known.len()),
+        match row::read_both(&transaction, sums, id, DOING) {
+            Ok(Some((record, state))) => {
+                verified.records += row::count(record.known.len());
+                if record.status().state != state {
+                    verified.outdated.push(id);
+                }
+            }
             Ok(None) => verified.damaged.push((
                 format!("action {id}"),
                 format!("it stands in lane {lane}, which is not its own"),

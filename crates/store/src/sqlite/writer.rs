@@ -18,6 +18,7 @@ use super::fault::{commit_failed, failed};
 use super::job::{Deliver, Job, Outcome};
 use super::lock::Lock;
 use super::meta;
+use super::readers::{Damaged, noted};
 use super::sums::Sums;
 use super::tail::{Progress, Teller};
 use crate::record::Record;
@@ -42,6 +43,7 @@ pub(super) struct Work {
     pub(super) progress: Arc<Progress>,
     pub(super) claims: Claims,
     cache: Cache,
+    damaged: Damaged,
     /// The last stamp in the file when it was opened.
     pub(super) stamp_at_open: Timestamp,
     touched: Vec<ActionId>,
@@ -153,7 +155,7 @@ impl Work {
     pub(super) fn new(
         conn: Connection,
         sums: Sums,
-        progress: Arc<Progress>,
+        (progress, damaged): (Arc<Progress>, Damaged),
         first_token: u64,
         stamp_at_open: Timestamp,
     ) -> Self {
@@ -164,6 +166,7 @@ impl Work {
             progress,
             claims: Claims::new(first_token),
             cache: Cache::new(CACHE_BYTES),
+            damaged,
             stamp_at_open,
             touched: Vec::new(),
             wrote: false,
@@ -194,7 +197,10 @@ impl Work {
     ) -> Result<Option<Record>, StoreError> {
         match self.cache.take(id) {
             Some(record) => Ok(Some(record)),
-            None => super::row::read_record(&self.conn, &self.sums, id, doing),
+            None => {
+                let read = super::row::read_record(&self.conn, &self.sums, id, doing);
+                noted(read, id, &self.damaged)
+            }
         }
     }
 

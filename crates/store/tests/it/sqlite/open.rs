@@ -354,15 +354,65 @@ async fn the_clock_goes_on_from_the_last_stamp_in_the_file() {
     assert!(!opened.restored);
 }
 
-#[test]
-fn a_restore_of_nothing_known_is_older_than_everything() {
+#[tokio::test]
+async fn a_new_store_has_no_past() {
+    let folder = tempfile::tempdir().unwrap();
+    let opened = open_in(folder.path(), &TestClock::new()).unwrap();
+    assert_eq!(opened.clock_behind, factum_core::Span::ZERO);
+    assert_eq!(opened.former_workers_gone_at, START);
+    assert_eq!(opened.store.restore().await.unwrap(), None);
+    // Declared with nothing in it, it is a copy older than everything.
+    let declared = opened.store.declare_restored(None).await.unwrap();
+    assert_eq!(declared.copy_until, Timestamp::EARLIEST);
+}
+
+#[tokio::test]
+async fn the_counter_beside_the_file_follows_without_being_closed() {
+    let folder = tempfile::tempdir().unwrap();
+    let opened = open_in(folder.path(), &TestClock::new()).unwrap();
+    admit(&opened.store, 1).await;
+    let wanted = format!("commits {}\n", opened.store.commits());
+    let read = || std::fs::read_to_string(folder.path().join("commits")).unwrap();
+    // The file tells nobody when it changes, so it is looked at until it has.
+    let followed = async {
+        while !read().contains(&wanted) {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    let patience = std::time::Duration::from_secs(60);
+    assert!(
+        tokio::time::timeout(patience, followed).await.is_ok(),
+        "{}",
+        read()
+    );
+    assert_eq!(opened.store.counter_failures(), 0);
+}
+
+#[tokio::test]
+async fn a_newer_file_with_a_log_is_left_alone_too() {
     let folder = tempfile::tempdir().unwrap();
     let clock = TestClock::new();
-    let opened = open_in(folder.path(), &clock).unwrap();
-    assert!(opened.former_workers_gone_at > Timestamp::EARLIEST);
-    assert_eq!(
-        opened.clock_behind,
-        factum_core::Span::ZERO,
-        "a new store has no last stamp"
+    open_in(folder.path(), &clock)
+        .unwrap()
+        .store
+        .close()
+        .await
+        .unwrap();
+    let conn = rusqlite::Connection::open(database(folder.path())).unwrap();
+    conn.set_db_config(
+        rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE,
+        true,
+    )
+    .unwrap();
+    conn.pragma_update(None, "user_version", 99).unwrap();
+    drop(conn);
+    let log = || std::fs::read(folder.path().join("factum.db-wal")).unwrap();
+    let before = (copy(folder.path()), log());
+    assert!(!before.1.is_empty());
+    let error = refused(folder.path(), &clock);
+    assert!(
+        matches!(error.kind, StoreErrorKind::TooNew { .. }),
+        "{error}"
     );
+    assert_eq!((copy(folder.path()), log()), before);
 }

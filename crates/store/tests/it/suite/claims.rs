@@ -18,6 +18,7 @@ on_each_store!(
     what_does_not_exist_is_told_apart,
     marks_in_a_batch_come_back_row_by_row,
     renewing_prolongs_and_never_shortens,
+    a_decision_that_forgets_an_action_is_refused,
 );
 
 fn durable(committed: Committed) -> Recorded {
@@ -235,4 +236,28 @@ async fn renewing_prolongs_and_never_shortens(at: Ready) {
     );
     at.clock.pass(factum_core::Span::from_secs(59));
     assert!(at.store.renew(&claim, MINUTE).await.unwrap(), "prolonged");
+}
+
+// Law 8: only what is settled may be left without a next step, and what is final sends nothing.
+async fn a_decision_that_forgets_an_action_is_refused(at: Ready) {
+    let record = at.create(admission(1)).await;
+    let (claim, _) = at.hold(&record).await;
+    for (step, time) in [
+        ("none", None),
+        ("send", None),
+        ("review", Some(START)),
+        ("retry", Some(START)),
+    ] {
+        let refused = at.store.commit(&claim, Vec::new(), next(step, time)).await;
+        assert!(refused.is_err(), "{step}");
+    }
+    let facts = vec![mark(1, START), answered(1, AnswerClass::Done)];
+    let refused = at
+        .store
+        .commit(&claim, facts.clone(), next("send", Some(START)))
+        .await;
+    assert!(refused.is_err(), "what is final sends nothing");
+    assert_eq!(at.read(&record).await.version, 1, "nothing was written");
+    let settled = at.store.commit(&claim, facts, next("none", None)).await;
+    assert_eq!(durable(settled.unwrap()).version, 2);
 }

@@ -1,0 +1,115 @@
+//! The application by itself: publishes the approved sections of a changelog and shows what became of each announcement.
+//!
+//! It embeds the engine and sends to a testbed. Run it a second time on the same folder: nothing is announced again.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context;
+use factum::view::StatusView;
+use factum::{Config, Factum, Filter};
+use release_desk::{Channel, Release, ReleaseDesk, Standing, approved_notes, status_line};
+
+const USAGE: &str = "usage: release-desk TESTBED_URL CHANGELOG.md [FOLDER]";
+/// How long announcements are followed before the lines are printed for the last time.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let testbed = arguments.next().context(USAGE)?;
+    let changelog = PathBuf::from(arguments.next().context(USAGE)?);
+    let folder = PathBuf::from(
+        arguments
+            .next()
+            .unwrap_or_else(|| "release-desk-data".to_owned()),
+    );
+    std::fs::create_dir_all(&folder)?;
+
+    let app = folder.join("app.db");
+    let channel = Channel {
+        destination: "announcements".to_owned(),
+        operation: "lagging.sync".to_owned(),
+    };
+    let mut desk = ReleaseDesk::open(&app, channel)?;
+    let factum = Factum::sqlite(folder.join("factum.db"))
+        .config(config(&testbed)?)
+        .start()
+        .await?;
+    factum.outbox(&app).await?;
+
+    for note in approved_notes(&std::fs::read_to_string(&changelog)?) {
+        desk.publish(&note)?;
+    }
+    follow(&factum, &desk).await?;
+    factum.shutdown(Duration::from_secs(5)).await;
+    Ok(())
+}
+
+/// The engine's configuration: one destination. The limits are short, since a testbed on loopback answers at once.
+fn config(testbed: &str) -> anyhow::Result<Config> {
+    let text = format!(
+        "[destinations.announcements]\nprovider = \"testbed\"\nbase = \"{testbed}\"\naccount = \"testbed\"\n\
+         limits = {{ answer_wait = \"1200 ms\", send_wait = \"2 s\", write = \"5 s\", linger = \"200 ms\", skew = \"100 ms\", \
+         pause_margin = \"5 s\", backoff = \"100 ms\", backoff_max = \"2 s\" }}\n"
+    );
+    Ok(Config::parse("release-desk", &text)?)
+}
+
+/// Prints a line whenever one changes, until every announcement rests or the patience is over.
+async fn follow(factum: &Factum, desk: &ReleaseDesk) -> anyhow::Result<()> {
+    let mut changes = factum.engine().changes();
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    let mut shown = Vec::new();
+    loop {
+        let (lines, resting) = lines(factum, desk).await?;
+        for line in lines.iter().filter(|line| !shown.contains(*line)) {
+            writeln!(std::io::stdout(), "{line}")?;
+        }
+        shown = lines;
+        if resting
+            || tokio::time::timeout_at(deadline, changes.recv())
+                .await
+                .is_err()
+        {
+            return Ok(());
+        }
+    }
+}
+
+async fn lines(factum: &Factum, desk: &ReleaseDesk) -> anyhow::Result<(Vec<String>, bool)> {
+    let mut lines = Vec::new();
+    let mut resting = true;
+    for release in desk.releases()? {
+        let status = status(factum, desk, &release).await?;
+        resting &= release.refused.is_some() || status.as_ref().is_some_and(StatusView::rests);
+        let standing = status.map_or(Standing::NotPickedUp, |status| Standing::Known {
+            state: status.state.to_owned(),
+            next: status.next.step.to_owned(),
+            reference: status.receipt.map(|receipt| receipt.reference),
+            because: status.because,
+        });
+        lines.push(format!(
+            "{}: {}",
+            release.name,
+            status_line(&release, &standing)
+        ));
+    }
+    Ok((lines, resting))
+}
+
+/// The engine is asked by the identity, not by what the outbox row says: the row may not have heard of it yet.
+async fn status(
+    factum: &Factum,
+    desk: &ReleaseDesk,
+    release: &Release,
+) -> anyhow::Result<Option<StatusView>> {
+    let filter = Filter {
+        key: Some(release.key.clone()),
+        destination: Some(desk.channel().destination.clone()),
+        limit: 1,
+        ..Filter::default()
+    };
+    Ok(factum.list(filter).await?.pop())
+}

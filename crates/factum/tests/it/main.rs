@@ -9,6 +9,7 @@ mod identity;
 mod lookups;
 mod outbox;
 mod people;
+mod redmine_lab;
 mod restarts;
 mod seeds;
 mod support;

@@ -192,8 +192,7 @@ fn sound_step(record: &Record, doing: &'static str) -> Result<(), StoreError> {
     let status = record.status();
     let untimed = record.next.at.is_none();
     let sound = match record.next.step.as_str() {
-        "send" | "look_up" | "poll" | "cancel_by_key" => !untimed && !status.state.is_final(),
-        "wait" => !untimed,
+        "send" | "look_up" | "poll" | "cancel_by_key" | "wait" => !untimed,
         "review" => untimed,
         "none" => untimed && status.is_settled(),
         _ => false,

@@ -58,14 +58,12 @@ CREATE TABLE standing (
     CONSTRAINT standing_step_is_known    CHECK (next_step IN (
         'send', 'look_up', 'poll', 'cancel_by_key', 'wait', 'review', 'none')),
     CONSTRAINT standing_step_has_a_time  CHECK ((next_at IS NULL) = (next_step IN ('review', 'none'))),
-    -- Law 8: nothing is forgotten. Only what is settled has no next step.
+    -- Law 8: nothing is forgotten. Only what is settled has no next step. The other way round does not hold: the state is
+    -- read under the pinned contract and the step under the stricter of it and the current one, so that a corrected
+    -- contract may look up what was final.
     CONSTRAINT standing_none_is_settled  CHECK (
         next_step <> 'none' OR closed = 1
         OR state IN ('succeeded', 'terminal_failure', 'cancelled', 'expired')),
-    -- What is final is only looked at anew (wait), disputed (review), or left alone.
-    CONSTRAINT standing_final_sends_nothing CHECK (
-        next_step IN ('wait', 'review', 'none')
-        OR state NOT IN ('succeeded', 'terminal_failure', 'cancelled', 'expired')),
     CONSTRAINT standing_final_is_not_closed CHECK (
         closed = 0 OR state NOT IN ('succeeded', 'terminal_failure', 'cancelled', 'expired')),
     CONSTRAINT standing_sum_is_16_bytes  CHECK (length(sum) = 16)

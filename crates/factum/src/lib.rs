@@ -4,7 +4,31 @@
 //! once, keeps every attempt and every piece of evidence, says `outcome_unknown` when that is the truth, and settles it by
 //! itself where the destination allows that.
 //!
-//! Start with [`Factum`]; [`view::StatusView`] is what it answers, [`Outcome`] what to do with it.
+//! ```no_run
+//! # #[cfg(feature = "sqlite")]
+//! # async fn order(orders: &mut rusqlite::Connection, n: i64, body: serde_json::Value) -> Result<String, Box<dyn std::error::Error>> {
+//! use std::time::Duration;
+//! use factum::{Factum, Outcome};
+//!
+//! let factum = Factum::sqlite("factum-data/factum.db").config("factum.toml").start().await?;
+//! factum.outbox("orders.db").await?; // pick up what the application records there
+//!
+//! let tx = orders.transaction()?;
+//! tx.execute("insert into orders (n) values (?1)", [n])?;
+//! let ticket = factum.action("helpdesk", "ticket.create").key(format!("order/{n}/ticket")).payload(body).submit_in(&tx)?;
+//! tx.commit()?;
+//!
+//! let reply = match factum.wait(ticket, Duration::from_secs(4)).await? {
+//!     Outcome::Done(receipt) => format!("done: {receipt:?}"),
+//!     Outcome::NotDone(why) => why,
+//!     Outcome::Pending(status) | Outcome::Unknown(status) => status.say().to_owned(),
+//! };
+//! # Ok(reply)
+//! # }
+//! ```
+//!
+//! Start with [`Factum`]; [`view::StatusView`] is what it answers, [`Outcome`] what to do with it. An application may carry an
+//! operation in its own code: [`Builder::carrier`].
 
 pub mod action;
 pub mod config;

@@ -1,0 +1,154 @@
+//! The words of the command line. Each command's own arguments stand beside its code.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::{
+    admin, cancel, destination, doctor, evidence, explain, list, review, serve, status, submit,
+    testbed, watch,
+};
+use crate::failure::Failure;
+use crate::out::Out;
+use crate::{demo, exit};
+
+/// Carry out actions in other people's systems, and always know what can be proved about each.
+#[derive(Debug, Parser)]
+#[command(name = "factum", version, after_help = after_help(), disable_help_subcommand = false)]
+pub(crate) struct Cli {
+    /// Print one JSON value on standard output; problems as JSON on standard error
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// The configuration file [default: ./factum.toml, where there is one]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the engine and its HTTP API until it is told to stop
+    #[command(after_help = serve::HELP)]
+    Serve(serve::Args),
+    /// Run a destination that loses answers on purpose, and read its ledger
+    #[command(after_help = testbed::HELP)]
+    Testbed(testbed::Args),
+    /// Run two stories against a destination that loses answers, and count what really happened
+    #[command(after_help = demo::HELP)]
+    Demo(demo::DemoArgs),
+    /// Add, list and test the accounts at outside systems
+    #[command(subcommand, after_help = destination::HELP)]
+    Destination(destination::Destination),
+    /// Submit one action, or a file of them
+    #[command(after_help = submit::HELP)]
+    Submit(submit::Args),
+    /// Show one action as it stands
+    #[command(after_help = status::HELP)]
+    Status(status::Args),
+    /// List actions, newest first
+    #[command(after_help = list::HELP)]
+    List(list::Args),
+    /// Print what changes until it rests
+    #[command(after_help = watch::HELP)]
+    Watch(watch::Args),
+    /// Show the log of an action: every attempt and what came back
+    #[command(after_help = evidence::HELP)]
+    Evidence(evidence::Args),
+    /// List what waits for a person
+    #[command(after_help = review::REVIEW_HELP)]
+    Review(review::ReviewArgs),
+    /// Say what you found out about an action
+    #[command(after_help = review::VERDICT_HELP)]
+    Verdict(review::VerdictArgs),
+    /// Have the destination asked once more
+    #[command(after_help = review::CHECK_HELP)]
+    CheckAgain(review::CheckArgs),
+    /// Stop an action's sends
+    #[command(after_help = cancel::HELP)]
+    Cancel(cancel::Args),
+    /// Hold sends, look after a restore, bind outbox files
+    #[command(subcommand, after_help = admin::HELP)]
+    Admin(admin::Admin),
+    /// Look for what is wrong here, and say what to do about it
+    #[command(after_help = doctor::HELP)]
+    Doctor(doctor::Args),
+    /// Explain a problem code, a state, a next step, or the exit codes
+    #[command(after_help = explain::HELP)]
+    Explain(explain::Args),
+}
+
+fn after_help() -> String {
+    format!(
+        "Where the engine is: FACTUM_URL with FACTUM_TOKEN, else the server that holds ./factum-data, else the store\n\
+         itself; while nobody serves, nothing is sent unless `submit --wait` does it.\n\n\
+         Exit codes (factum explain exit-codes):\n{}\n\
+         Example:\n  factum serve\n  factum explain outcome_unknown",
+        exit::table()
+    )
+}
+
+impl Command {
+    /// What is logged unless FACTUM_LOG says otherwise.
+    pub(crate) fn logs(&self) -> &'static str {
+        match self {
+            Self::Serve(_) => "info",
+            _ => "warn",
+        }
+    }
+
+    /// Runs the command.
+    pub(crate) async fn run(self, config: Option<&Path>, out: Out) -> Result<ExitCode, Failure> {
+        match self {
+            Self::Serve(args) => serve::run(args, config, out).await,
+            Self::Demo(args) => demo::run(args, out.json).await.map_err(|error| {
+                Failure::other(
+                    format!("{error:#}"),
+                    "see the output above; run it again with --keep to look around",
+                )
+            }),
+            Self::Testbed(args) => testbed::run(args, out).await,
+            Self::Destination(command) => destination::run(command, config, out).await,
+            Self::Submit(args) => submit::run(args, config, out).await,
+            Self::Status(args) => status::run(args, config, out).await,
+            Self::List(args) => list::run(args, config, out).await,
+            Self::Watch(args) => watch::run(args, config, out).await,
+            Self::Evidence(args) => evidence::run(args, config, out).await,
+            Self::Review(args) => review::list(args, config, out).await,
+            Self::Verdict(args) => review::verdict(args, config, out).await,
+            Self::CheckAgain(args) => review::check_again(args, config, out).await,
+            Self::Cancel(args) => cancel::run(args, config, out).await,
+            Self::Admin(command) => admin::run(command, config, out).await,
+            Self::Doctor(args) => doctor::run(args, config, out).await,
+            Self::Explain(args) => explain::run(&args, out),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_words_are_consistent_and_every_command_shows_an_example() {
+        let mut cli = Cli::command();
+        cli.clone().debug_assert();
+        cli.build();
+        for command in cli
+            .get_subcommands()
+            .filter(|command| command.get_name() != "help")
+        {
+            let help = command
+                .get_after_help()
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            assert!(
+                help.contains(&format!("factum {}", command.get_name())),
+                "{}: {help}",
+                command.get_name()
+            );
+        }
+    }
+}

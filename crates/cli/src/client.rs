@@ -1,0 +1,353 @@
+//! A small HTTP client for the API: one request, one JSON answer. It follows no redirect and reads no proxy.
+//!
+//! Connections are kept only for calls that may be repeated (questions, and submissions, which join): there a connection that
+//! turned out to be dead is replaced once. Whoever wants more patience asks again.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
+use hyper::{Method, Request};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+
+use crate::failure::Failure;
+
+/// The longest answer that is read.
+const ANSWER_MAX: usize = 64 * 1024 * 1024;
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(5);
+/// How long an answer may take beyond what the call itself waits.
+const ANSWER: Duration = Duration::from_secs(30);
+
+/// A connection to one server's API.
+#[derive(Debug)]
+pub(crate) struct Client {
+    authority: String,
+    base_path: String,
+    token: String,
+    idle: Mutex<Vec<SendRequest<Full<Bytes>>>>,
+}
+
+/// One call.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    method: Method,
+    path: String,
+    headers: Vec<(&'static str, String)>,
+    body: Option<Bytes>,
+    /// Making it twice is as good as making it once.
+    repeatable: bool,
+    /// How long the server may wait before it answers.
+    waits: Duration,
+}
+
+/// An answer with its status.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// The HTTP status.
+    pub(crate) status: u16,
+    /// The body; null where there is none.
+    pub(crate) body: Bytes,
+}
+
+impl Call {
+    /// A question.
+    pub(crate) fn get(path: impl Into<String>) -> Self {
+        Self {
+            method: Method::GET,
+            path: path.into(),
+            headers: Vec::new(),
+            body: None,
+            repeatable: true,
+            waits: Duration::ZERO,
+        }
+    }
+
+    /// A change.
+    pub(crate) fn post(path: impl Into<String>, body: impl Into<Bytes>) -> Self {
+        Self {
+            method: Method::POST,
+            body: Some(body.into()),
+            repeatable: false,
+            ..Self::get(path)
+        }
+    }
+
+    /// A change whose repeat joins the first.
+    pub(crate) fn repeatable(self) -> Self {
+        Self {
+            repeatable: true,
+            ..self
+        }
+    }
+
+    /// The server may take this long before it answers.
+    pub(crate) fn waiting(self, waits: Duration) -> Self {
+        Self { waits, ..self }
+    }
+
+    /// With this header.
+    pub(crate) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+}
+
+impl Client {
+    /// A client for `http://host:port[/path]`. Nothing is sent yet.
+    pub(crate) fn new(url: &str, token: String) -> Result<Self, Failure> {
+        let remedy =
+            "write http://HOST:PORT; for https, put a TLS proxy on this machine in front of it";
+        let Some(rest) = url.trim_end_matches('/').strip_prefix("http://") else {
+            return Err(Failure::usage(
+                format!("{url:?} is no address of a server"),
+                remedy,
+            ));
+        };
+        let (authority, path) = match rest.split_once('/') {
+            Some((authority, path)) => (authority, format!("/{path}")),
+            None => (rest, String::new()),
+        };
+        let bare = authority.is_empty() || authority.contains(['@', '?', '#', ' ']);
+        if bare || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+            let rule = if bare {
+                format!("{url:?} is no address of a server")
+            } else {
+                "the token has characters that no token has".to_owned()
+            };
+            return Err(Failure::usage(rule, remedy));
+        }
+        let authority = if authority
+            .rsplit_once(':')
+            .is_some_and(|(_, port)| port.parse::<u16>().is_ok())
+        {
+            authority.to_owned()
+        } else {
+            format!("{authority}:80")
+        };
+        Ok(Self {
+            authority,
+            base_path: path,
+            token,
+            idle: Mutex::new(Vec::new()),
+        })
+    }
+
+    /// Where it asks, for people.
+    pub(crate) fn address(&self) -> String {
+        format!("http://{}{}", self.authority, self.base_path)
+    }
+
+    /// Makes the call; a 2xx answer as JSON, any other as the problem that it holds.
+    pub(crate) async fn json(&self, call: Call) -> Result<Value, Failure> {
+        let answer = self.call(call).await?;
+        let parsed = serde_json::from_slice(&answer.body);
+        match (answer.status, parsed) {
+            (200..=299, Ok(value)) => Ok(value),
+            (_, Ok(problem @ Value::Object(_))) => {
+                Err(Failure::from_server(self.whole(problem, answer.status)))
+            }
+            (status, _) => {
+                let rule = format!("{} answered {status} and no JSON", self.address());
+                let problem = json!({"title": "no server of this program", "status": status, "rule": rule, "remedy": "check FACTUM_URL"});
+                Err(Failure::from_server(problem))
+            }
+        }
+    }
+
+    /// Makes the call; the answer as it is.
+    pub(crate) async fn call(&self, call: Call) -> Result<Answer, Failure> {
+        let limit = call.waits + ANSWER;
+        let timeout = tokio::time::timeout(limit, self.exchange(call));
+        timeout
+            .await
+            .unwrap_or_else(|_| Err(self.lost(&format!("no answer within {} s", limit.as_secs()))))
+    }
+
+    async fn exchange(&self, call: Call) -> Result<Answer, Failure> {
+        if let Some(mut kept) = call.repeatable.then(|| self.idle()).flatten()
+            && kept.ready().await.is_ok()
+            && let Ok(answer) = self.send(kept, &call).await
+        {
+            return Ok(answer);
+        }
+        let fresh = self.connect().await?;
+        self.send(fresh, &call).await
+    }
+
+    async fn send(
+        &self,
+        mut sender: SendRequest<Full<Bytes>>,
+        call: &Call,
+    ) -> Result<Answer, Failure> {
+        let mut request = Request::builder()
+            .method(call.method.clone())
+            .uri(format!("{}{}", self.base_path, call.path))
+            .header(HOST, &self.authority)
+            .header(AUTHORIZATION, format!("Bearer {}", self.token));
+        if call.body.is_some() {
+            request = request.header(CONTENT_TYPE, "application/json");
+        }
+        for (name, value) in &call.headers {
+            request = request.header(*name, value);
+        }
+        let body = Full::new(call.body.clone().unwrap_or_default());
+        let request = request.body(body).map_err(|error| {
+            Failure::usage(
+                format!("the request cannot be written: {error}"),
+                "leave out control characters",
+            )
+        })?;
+        let answer = sender
+            .send_request(request)
+            .await
+            .map_err(|error| self.lost(&chain(&error)))?;
+        let status = answer.status().as_u16();
+        let body = Limited::new(answer.into_body(), ANSWER_MAX).collect().await;
+        let body = body
+            .map_err(|error| self.lost(&error.to_string()))?
+            .to_bytes();
+        if call.repeatable {
+            self.idle
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+                .push(sender);
+        }
+        Ok(Answer { status, body })
+    }
+
+    fn idle(&self) -> Option<SendRequest<Full<Bytes>>> {
+        self.idle
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .pop()
+    }
+
+    async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, Failure> {
+        let stream = match tokio::time::timeout(CONNECT, TcpStream::connect(&self.authority)).await
+        {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(error)) => return Err(self.unreachable(&error.to_string())),
+            Err(_) => return Err(self.unreachable("no connection within 5 s")),
+        };
+        let (sender, connection) = handshake(TokioIo::new(stream))
+            .await
+            .map_err(|error| self.unreachable(&chain(&error)))?;
+        // It ends with the connection; what went wrong is seen by whoever waits for the answer.
+        tokio::spawn(async move { connection.await.ok() });
+        Ok(sender)
+    }
+
+    fn unreachable(&self, why: &str) -> Failure {
+        let rule = format!("cannot connect to {}: {why}", self.address());
+        Failure::unavailable(
+            rule,
+            "start the server (`factum serve`), or correct FACTUM_URL",
+        )
+    }
+
+    fn lost(&self, why: &str) -> Failure {
+        let rule = format!("{} gave no whole answer: {why}", self.address());
+        Failure::unavailable(rule, "ask again; a submission with the same identity joins")
+    }
+
+    /// A problem always says its status, also where a proxy in front wrote the body.
+    fn whole(&self, mut problem: Value, status: u16) -> Value {
+        if !problem["status"].is_u64() {
+            problem["status"] = status.into();
+        }
+        if problem["rule"].is_null() && problem["title"].is_null() {
+            problem["rule"] = format!("{} answered {status}", self.address()).into();
+        }
+        problem
+    }
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(&format!(": {cause}"));
+        source = cause.source();
+    }
+    text
+}
+
+/// A path with a query; parameters without a value are left out.
+pub(crate) fn with_query(path: &str, parameters: &[(&str, Option<String>)]) -> String {
+    let given = parameters
+        .iter()
+        .filter_map(|(name, value)| Some((name, value.as_ref()?)));
+    let pairs: Vec<String> = given
+        .map(|(name, value)| format!("{name}={}", encoded(value)))
+        .collect();
+    if pairs.is_empty() {
+        path.to_owned()
+    } else {
+        format!("{path}?{}", pairs.join("&"))
+    }
+}
+
+/// Text as one part of a path or query.
+pub(crate) fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_whole_or_refused() {
+        let address = |url: &str| Client::new(url, "t".to_owned()).map(|client| client.address());
+        assert_eq!(
+            address("http://127.0.0.1:7420").unwrap(),
+            "http://127.0.0.1:7420"
+        );
+        assert_eq!(
+            address("http://localhost/api/").unwrap(),
+            "http://localhost:80/api"
+        );
+        assert_eq!(address("http://[::1]:7").unwrap(), "http://[::1]:7");
+        for wrong in [
+            "127.0.0.1:7420",
+            "https://x",
+            "http://",
+            "http://user:pass@x",
+            "http://x?y",
+        ] {
+            assert_eq!(
+                address(wrong).unwrap_err().exit,
+                crate::exit::USAGE,
+                "{wrong}"
+            );
+        }
+        assert!(
+            Client::new("http://x", "a\nb".to_owned()).is_err(),
+            "a token cannot smuggle a header"
+        );
+    }
+
+    #[test]
+    fn parameters_are_escaped() {
+        let query = with_query(
+            "/v1/actions",
+            &[("key", Some("a/b c&d=ü".to_owned())), ("state", None)],
+        );
+        assert_eq!(query, "/v1/actions?key=a%2Fb%20c%26d%3D%C3%BC");
+        assert_eq!(with_query("/x", &[("a", None)]), "/x");
+    }
+}

@@ -1,0 +1,17 @@
+//! The commands, a file per noun. Each says what it found and leaves every decision to the engine.
+
+pub(crate) mod admin;
+pub(crate) mod cancel;
+pub(crate) mod destination;
+pub(crate) mod destination_test;
+pub(crate) mod doctor;
+pub(crate) mod evidence;
+pub(crate) mod explain;
+pub(crate) mod list;
+pub(crate) mod review;
+pub(crate) mod serve;
+pub(crate) mod status;
+pub(crate) mod submit;
+pub(crate) mod submit_file;
+pub(crate) mod testbed;
+pub(crate) mod watch;

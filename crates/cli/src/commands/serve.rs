@@ -1,0 +1,129 @@
+//! `factum serve`: the engine and its HTTP API, until it is told to stop.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use factum::{Code, Config, Factum, Problem};
+use factum_server::App;
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::failure::Failure;
+use crate::local::open_store;
+use crate::out::Out;
+use crate::place::Place;
+use crate::{exit, place};
+
+pub(crate) const HELP: &str = "\
+The first start makes the data folder, the keys and the admin token, readable by you only. SIGTERM and ctrl-c end it in\n\
+good order: requests in flight may end within server.shutdown. A second signal ends it at once; what was in flight is then\n\
+maybe sent, and the next start finds out.\n\n\
+Examples:\n  factum serve\n  factum serve --listen 127.0.0.1:0 --json";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Address and port; port 0 takes a free one [default: server.listen]
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
+    /// Listen where other machines reach it, unencrypted: behind a proxy that speaks TLS, or in a network you answer for
+    #[arg(long)]
+    allow_remote: bool,
+}
+
+pub(crate) async fn run(args: Args, config: Option<&Path>, out: Out) -> Result<ExitCode, Failure> {
+    let mut place = Place::read(config)?;
+    if let Some(listen) = args.listen {
+        place.config.server.listen = listen;
+    }
+    let (mut terminate, mut interrupt) = (
+        signal_of(SignalKind::terminate())?,
+        signal_of(SignalKind::interrupt())?,
+    );
+    let listener = match listen(&place.config).await {
+        Ok(listener) => listener,
+        // Most often the other server on this address holds this store too, and then that is what has to be said.
+        Err(failure) => {
+            return Err(open_store(&place)
+                .err()
+                .filter(|held| held.code() == Some(Code::StoreHeld))
+                .unwrap_or(failure));
+        }
+    };
+    let address = listener.local_addr().map_err(|error| {
+        Failure::other(
+            format!("the listening address is lost: {error}"),
+            "try again",
+        )
+    })?;
+    factum_server::check_listen(address, args.allow_remote)?;
+    let factum = Factum::sqlite(place.store()?)
+        .config(place.config.clone())
+        .start()
+        .await?;
+    let home = place.home()?;
+    let token = home.admin_token()?;
+    let url = format!("http://{address}");
+    if let Some(store) = factum.sqlite_store() {
+        store.set_address(&url)?;
+    }
+    greet(&place, &url, &home.token_file(), out);
+    let shutdown = async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        tracing::info!("ending: requests in flight may end; a second signal ends at once");
+        tokio::spawn(async move {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            std::process::exit(i32::from(exit::FINDINGS));
+        });
+    };
+    let left = factum_server::serve(listener, App::new(factum, [token]), shutdown).await;
+    if left > 0 {
+        tracing::warn!(
+            requests = left,
+            "could not end in time; they are maybe sent, and the next start finds out"
+        );
+    }
+    Ok(exit::code(exit::OK))
+}
+
+fn signal_of(kind: SignalKind) -> Result<Signal, Failure> {
+    signal(kind).map_err(|error| {
+        Failure::other(format!("signals cannot be received: {error}"), "try again")
+    })
+}
+
+async fn listen(config: &Config) -> Result<TcpListener, Failure> {
+    let listen = &config.server.listen;
+    TcpListener::bind(listen).await.map_err(|error| {
+        let rule = format!("cannot listen on {listen}: {error}");
+        Problem::new(
+            Code::BadConfig,
+            "/server/listen",
+            rule,
+            "choose a free address of this machine, or port 0",
+        )
+        .into()
+    })
+}
+
+fn greet(place: &Place, url: &str, token_file: &Path, out: Out) {
+    let token_file = token_file
+        .canonicalize()
+        .unwrap_or_else(|_| token_file.to_owned());
+    if out.json {
+        out.line(json!({"address": url, "token_file": token_file, "pid": std::process::id()}));
+        return;
+    }
+    out.line(format_args!("factum serves at {url}"));
+    out.line(format_args!("  token   {}", token_file.display()));
+    out.line(match place.config.destinations.keys().next() {
+        Some(name) => format!("  next    factum submit {name} OPERATION --key order-77/refund --payload '{{…}}' --wait 4s"),
+        None => format!("  next    factum destination add PROVIDER --name NAME --base URL   (writes {})", place::CONFIG_FILE),
+    });
+}

@@ -1,0 +1,309 @@
+//! `factum submit`: one action from flags, or a file of them. Repeating a submission joins; it never makes a second effect.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use super::status::NOBODY_SERVES;
+use super::submit_file;
+use crate::access::{Access, Purpose, rests};
+use crate::failure::Failure;
+use crate::out::Out;
+use crate::{exit, render, wait};
+
+pub(crate) const HELP: &str = "\
+--payload and --param values that are JSON are taken as JSON; a --param that is not is taken as text.\n\
+A file holds one submission per line, as in the body of POST /v1/actions. Refused lines are named and do not stop the\n\
+others; a line whose answer was lost is submitted again, and joins.\n\n\
+Examples:\n  \
+factum submit helpdesk ticket.create --key order-77/refund --payload '{\"ticket\":{\"subject\":\"Refund\"}}' --wait 4s\n  \
+factum submit helpdesk ticket.create --key order-78/refund --payload @ticket.json --param brand=acme\n  \
+factum submit --file actions.jsonl --json";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The configured account at an outside system
+    #[arg(
+        value_name = "DESTINATION",
+        required_unless_present = "file",
+        conflicts_with = "file"
+    )]
+    destination: Option<String>,
+    /// What is to be done there
+    #[arg(
+        value_name = "OPERATION",
+        required_unless_present = "file",
+        conflicts_with = "file"
+    )]
+    operation: Option<String>,
+    /// Your name for this effect: the same for every repeat, another for a second effect
+    #[arg(long, conflicts_with = "file")]
+    key: Option<String>,
+    /// The event that causes it, with --event-id and --effect, in place of a key
+    #[arg(
+        long,
+        value_name = "SOURCE",
+        requires = "event_id",
+        conflicts_with = "key"
+    )]
+    event_source: Option<String>,
+    /// The event's name at its source
+    #[arg(long, value_name = "ID", requires = "event_source")]
+    event_id: Option<String>,
+    /// Which of the event's effects
+    #[arg(long, value_name = "NAME", requires = "event_source")]
+    effect: Option<String>,
+    /// What is sent: JSON, @FILE, or @- for standard input
+    #[arg(long, value_name = "JSON|@FILE", conflicts_with = "file")]
+    payload: Option<String>,
+    /// A value for the contract's templates
+    #[arg(long = "param", value_name = "NAME=VALUE", conflicts_with = "file")]
+    params: Vec<String>,
+    /// One line for people, safe to show
+    #[arg(long, value_name = "TEXT", conflicts_with = "file")]
+    summary: Option<String>,
+    /// For whom it is carried out
+    #[arg(long = "for", value_name = "PRINCIPAL", conflicts_with = "file")]
+    on_behalf_of: Option<String>,
+    /// The conversation in which it was asked for
+    #[arg(long, value_name = "ID", conflicts_with = "file")]
+    conversation: Option<String>,
+    /// No effect request from this instant on (RFC 3339)
+    #[arg(long, value_name = "INSTANT", conflicts_with = "file")]
+    deadline: Option<String>,
+    /// No send before this instant (RFC 3339)
+    #[arg(long, value_name = "INSTANT", conflicts_with = "file")]
+    not_before: Option<String>,
+    /// When the intent was formed (RFC 3339)
+    #[arg(long, value_name = "INSTANT", conflicts_with = "file")]
+    intent_at: Option<String>,
+    /// W3C trace context
+    #[arg(long, value_name = "TRACEPARENT", conflicts_with = "file")]
+    trace: Option<String>,
+    /// Submissions, one JSON object per line; - for standard input
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Wait until it is settled or a person is needed, for so long at the most
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = wait::parse)]
+    wait: Duration,
+    /// Lines under way at once
+    #[arg(long, value_name = "N", default_value_t = 16, requires = "file", value_parser = clap::value_parser!(u16).range(1..=256))]
+    concurrency: u16,
+    /// How long to go on with a line while nobody takes it
+    #[arg(long, value_name = "TIME", default_value = "1min", value_parser = wait::parse)]
+    retry_for: Duration,
+}
+
+pub(crate) async fn run(args: Args, config: Option<&Path>, out: Out) -> Result<ExitCode, Failure> {
+    let purpose = if args.wait.is_zero() {
+        Purpose::Record
+    } else {
+        Purpose::CarryOut
+    };
+    if let Some(file) = &args.file {
+        let options = submit_file::Options {
+            file: file.clone(),
+            wait: args.wait,
+            concurrency: usize::from(args.concurrency),
+            retry_for: args.retry_for,
+        };
+        let access = Access::open(config, purpose).await?;
+        return submit_file::run(access, options, out).await;
+    }
+    let body = body(&args)?;
+    let access = Access::open(config, purpose).await?;
+    let local = access.is_local();
+    let status = patiently(&access, body.as_bytes(), args.wait, args.retry_for).await;
+    access.close().await?;
+    let status = status?;
+    if out.json {
+        out.value(&status);
+    } else {
+        out.line(render::status(out, &status));
+        if status["joined"].as_bool() == Some(true) {
+            out.note("joined: this intent was submitted before; nothing was sent for it again");
+        }
+    }
+    if local && !rests(&status) {
+        out.note(NOBODY_SERVES);
+    }
+    Ok(exit::code(exit::OK))
+}
+
+/// Submits; while nobody takes it, submits again with the same identity, which joins.
+pub(crate) async fn patiently(
+    access: &Access,
+    body: &[u8],
+    wait: Duration,
+    retry_for: Duration,
+) -> Result<Value, Failure> {
+    const LONGEST: Duration = Duration::from_secs(5);
+    let deadline = tokio::time::Instant::now() + retry_for;
+    let mut pause = Duration::from_millis(100);
+    loop {
+        let failure = match access.submit(body, wait).await {
+            Ok(status) => return Ok(status),
+            Err(failure) => failure,
+        };
+        let Some(after) = failure.passing() else {
+            return Err(failure);
+        };
+        let again = tokio::time::Instant::now() + after.max(pause).min(LONGEST);
+        if again >= deadline {
+            return Err(failure);
+        }
+        tokio::time::sleep_until(again).await;
+        pause = (pause * 2).min(LONGEST);
+    }
+}
+
+/// The body of the submission, with payload and parameters as they were written: numbers keep their form.
+fn body(args: &Args) -> Result<String, Failure> {
+    let mut members = Map::new();
+    let mut set = |name: &str, value: &Option<String>| {
+        if let Some(value) = value {
+            members.insert(name.to_owned(), value.as_str().into());
+        }
+    };
+    set("destination", &args.destination);
+    set("operation", &args.operation);
+    set("key", &args.key);
+    set("effect", &args.effect);
+    set("summary", &args.summary);
+    set("for", &args.on_behalf_of);
+    set("deadline", &args.deadline);
+    set("not_before", &args.not_before);
+    set("intent_at", &args.intent_at);
+    set("trace", &args.trace);
+    if let (Some(source), Some(id)) = (&args.event_source, &args.event_id) {
+        members.insert("event".to_owned(), json!({"source": source, "id": id}));
+    }
+    if let Some(id) = &args.conversation {
+        members.insert("conversation".to_owned(), json!({"id": id}));
+    }
+    let mut body = Value::Object(members).to_string();
+    let mut append = |name: &str, value: String| {
+        body.pop();
+        body.push_str(&format!(",\"{name}\":{value}}}"));
+    };
+    if !args.params.is_empty() {
+        append("params", params(&args.params)?);
+    }
+    if let Some(payload) = &args.payload {
+        append("payload", self::payload(payload)?);
+    }
+    Ok(body)
+}
+
+fn params(given: &[String]) -> Result<String, Failure> {
+    let mut members: Vec<String> = Vec::new();
+    let mut names = Vec::new();
+    for pair in given {
+        let Some((name, value)) = pair.split_once('=').filter(|(name, _)| !name.is_empty()) else {
+            return Err(Failure::usage(
+                format!("{pair:?} is no parameter"),
+                "write --param NAME=VALUE",
+            ));
+        };
+        if names.contains(&name) {
+            return Err(Failure::usage(
+                format!("the parameter {name:?} is given twice"),
+                "give it once",
+            ));
+        }
+        names.push(name);
+        let value = match serde_json::from_str::<&RawValue>(value) {
+            Ok(raw) => raw.get().to_owned(),
+            Err(_) => Value::from(value).to_string(),
+        };
+        members.push(format!("{}:{value}", Value::from(name)));
+    }
+    Ok(format!("{{{}}}", members.join(",")))
+}
+
+fn payload(given: &str) -> Result<String, Failure> {
+    let text = match given.strip_prefix('@') {
+        None => given.to_owned(),
+        Some("-") => std::io::read_to_string(std::io::stdin())
+            .map_err(|error| unreadable("standard input", &error))?,
+        Some(path) => std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?,
+    };
+    match serde_json::from_str::<&RawValue>(&text) {
+        Ok(raw) => Ok(raw.get().to_owned()),
+        Err(error) => Err(Failure::usage(
+            format!("the payload is no JSON: {error}"),
+            "write one JSON value; text needs quotes of its own",
+        )),
+    }
+}
+
+/// A file that the caller named cannot be read.
+pub(crate) fn unreadable(path: &str, error: &std::io::Error) -> Failure {
+    Failure::usage(
+        format!("cannot read {path}: {error}"),
+        "name a file that can be read",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn body_of(words: &[&str]) -> Result<String, Failure> {
+        body(&Cli::parse_from([&["submit"], words].concat()).args)
+    }
+
+    #[test]
+    fn flags_become_the_body_and_numbers_keep_their_form() {
+        let body = body_of(&[
+            "crm",
+            "note.add",
+            "--key",
+            "k{}",
+            "--payload",
+            "{\"amount\": 10.00}",
+            "--param",
+            "brand=acme",
+            "--param",
+            "n=7",
+        ])
+        .unwrap();
+        assert!(
+            body.contains("\"payload\":{\"amount\": 10.00}")
+                && body.contains("\"params\":{\"brand\":\"acme\",\"n\":7}"),
+            "{body}"
+        );
+        let parsed: Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(parsed["key"], "k{}");
+        assert_eq!(parsed["destination"], "crm");
+        let bare = body_of(&["crm", "note.add", "--conversation", "c1"]).unwrap();
+        assert_eq!(
+            serde_json::from_str::<Value>(&bare).unwrap()["conversation"]["id"],
+            "c1"
+        );
+    }
+
+    #[test]
+    fn what_is_no_json_and_no_pair_is_refused_before_anything_is_sent() {
+        for words in [
+            ["--payload", "{"],
+            ["--payload", "hello"],
+            ["--param", "x"],
+            ["--param", "=1"],
+        ] {
+            let failure = body_of(&[["crm", "note.add"], words].concat()).unwrap_err();
+            assert_eq!(failure.exit, exit::USAGE, "{words:?}");
+        }
+        assert!(body_of(&["crm", "note.add", "--param", "a=1", "--param", "a=2"]).is_err());
+    }
+}

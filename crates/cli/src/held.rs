@@ -1,0 +1,113 @@
+//! A store as an engine sees it that may send nothing: sends are held for as long as this process lives.
+//!
+//! Commands that only look, decide or record while nobody serves must not carry anything out on the way. Nothing of this is
+//! written down: whoever opens the store next finds it as it was.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use factum_core::{ActionId, Evidence, Fact, IdentityHash, Span, Timestamp, WorkerNonce};
+use factum_store::{
+    Admission, Admitted, Answer, Claim, Claimed, Committed, Due, Filter, NextRow, Record, Recorded,
+    Restore, Store,
+};
+
+/// The engine's setting by which sends are held.
+pub(crate) const PAUSED: &str = "paused";
+
+/// A store behind which everything is as it is, but for `paused`.
+pub(crate) struct Held(pub(crate) Arc<dyn Store>);
+
+impl Store for Held {
+    fn setting(&self, name: &'static str) -> Answer<'_, Option<String>> {
+        Box::pin(async move {
+            let kept = self.0.setting(name).await?;
+            Ok(if name == PAUSED {
+                kept.or_else(|| Some("a command".to_owned()))
+            } else {
+                kept
+            })
+        })
+    }
+
+    fn now(&self) -> Answer<'_, Timestamp> {
+        self.0.now()
+    }
+
+    fn admit(&self, admission: Admission) -> Answer<'_, Admitted> {
+        self.0.admit(admission)
+    }
+
+    fn load(&self, id: ActionId) -> Answer<'_, Option<Record>> {
+        self.0.load(id)
+    }
+
+    fn find(&self, identity: IdentityHash) -> Answer<'_, Option<Record>> {
+        self.0.find(identity)
+    }
+
+    fn list(&self, filter: Filter) -> Answer<'_, Vec<Record>> {
+        self.0.list(filter)
+    }
+
+    fn history(&self, id: ActionId) -> Answer<'_, Vec<Evidence>> {
+        self.0.history(id)
+    }
+
+    fn due(&self, after: Option<(Timestamp, ActionId)>, limit: usize) -> Answer<'_, Vec<Due>> {
+        self.0.due(after, limit)
+    }
+
+    fn counts(&self) -> Answer<'_, BTreeMap<(String, String), u64>> {
+        self.0.counts()
+    }
+
+    fn claim(&self, id: ActionId, worker: WorkerNonce, lease: Span) -> Answer<'_, Claimed> {
+        self.0.claim(id, worker, lease)
+    }
+
+    fn renew<'a>(&'a self, claim: &'a Claim, lease: Span) -> Answer<'a, bool> {
+        self.0.renew(claim, lease)
+    }
+
+    fn release(&self, claim: Claim) -> Answer<'_, ()> {
+        self.0.release(claim)
+    }
+
+    fn record(&self, id: ActionId, facts: Vec<Fact>) -> Answer<'_, Option<Recorded>> {
+        self.0.record(id, facts)
+    }
+
+    fn commit<'a>(
+        &'a self,
+        claim: &'a Claim,
+        facts: Vec<Fact>,
+        next: NextRow,
+    ) -> Answer<'a, Committed> {
+        self.0.commit(claim, facts, next)
+    }
+
+    fn keep_contract(&self, digest: [u8; 32], text: String) -> Answer<'_, ()> {
+        self.0.keep_contract(digest, text)
+    }
+
+    fn contract(&self, digest: [u8; 32]) -> Answer<'_, Option<String>> {
+        self.0.contract(digest)
+    }
+
+    fn set_setting(&self, name: &'static str, value: Option<String>) -> Answer<'_, ()> {
+        self.0.set_setting(name, value)
+    }
+
+    fn restore(&self) -> Answer<'_, Option<Restore>> {
+        self.0.restore()
+    }
+
+    fn declare_restored(&self, copy_until: Option<Timestamp>) -> Answer<'_, Restore> {
+        self.0.declare_restored(copy_until)
+    }
+
+    fn release_restore(&self, by: String) -> Answer<'_, Option<Restore>> {
+        self.0.release_restore(by)
+    }
+}

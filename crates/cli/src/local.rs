@@ -1,0 +1,345 @@
+//! The engine inside this command, for as long as the command runs: where nobody serves the store.
+//!
+//! Unless it is asked to carry out, it sends nothing ([`Held`]): looking at an engine that stands still must not start it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use factum::statements::{Audience, Statements};
+use factum::view::{ContactView, Context, EvidenceView, StatusView, rfc3339};
+use factum::{
+    ActionId, Cancelled, Code, Config, DEFAULT_PRINCIPAL, DEFAULT_TENANT, Engine, Filter, Problem,
+    Record, Restore, Submission, setup,
+};
+use factum_core::{Conditions, Span, Step, decide};
+use factum_engine::Options;
+use factum_store::Store;
+use factum_store::sqlite::{Opened, Options as SqliteOptions, SqliteStore, StoreKeys};
+use factum_transport::{HttpTransport, Transport};
+use serde_json::{Value, json};
+
+use crate::access::{ListQuery, Ruled};
+use crate::failure::Failure;
+use crate::held::{Held, PAUSED};
+use crate::place::Place;
+
+/// How many statuses one page of a listing holds.
+const PAGE: usize = 500;
+/// A start with the wall clock this far behind the store's last stamp is not trusted (R11).
+pub(crate) const CLOCK_BEHIND_MAX: Span = Span::from_secs(30);
+
+/// An engine in this process.
+pub(crate) struct Local {
+    engine: Engine,
+    store: Arc<SqliteStore>,
+    statements: Statements,
+    config: Config,
+    /// It carries out what is due.
+    pub(crate) carries: bool,
+}
+
+/// Opens the store that the configuration names; its lock is held from then on.
+pub(crate) fn open_store(place: &Place) -> Result<(Opened, factum_engine::Keys), Failure> {
+    let path = place.store()?;
+    let home = place.home()?;
+    home.create()?;
+    let keys = home.keys(&path)?;
+    let opened = SqliteStore::open(SqliteOptions::new(&path, StoreKeys(keys.checksum())))?;
+    Ok((opened, keys))
+}
+
+impl Local {
+    /// Opens the store and starts the engine: held, unless it shall carry out what is due.
+    pub(crate) async fn open(place: &Place, carries: bool) -> Result<Self, Failure> {
+        let catalogue = setup::catalogue(&place.config)?;
+        let destinations = setup::destinations(&place.config, &catalogue)?;
+        let (opened, keys) = open_store(place)?;
+        let store = Arc::new(opened.store);
+        let seen: Arc<dyn Store> = if carries {
+            store.clone()
+        } else {
+            Arc::new(Held(store.clone()))
+        };
+        let limits = &place.config.limits;
+        let options = Options {
+            store: seen,
+            transport: Box::new(|clock| Arc::new(HttpTransport::new(clock)) as Arc<dyn Transport>),
+            keys,
+            destinations,
+            unsettled_max: limits.unsettled_max,
+            held_max: limits.held_max,
+            former_workers_gone_at: Some(opened.former_workers_gone_at),
+            restore_grace: limits.restore_grace.0,
+            clock_in_doubt: opened.clock_behind > CLOCK_BEHIND_MAX,
+        };
+        let engine = Engine::start(options).await?;
+        Ok(Self {
+            engine,
+            store,
+            statements: Statements::english(),
+            config: place.config.clone(),
+            carries,
+        })
+    }
+
+    /// Ends the engine: lets what is in flight end, within the configured bound.
+    pub(crate) async fn close(self) -> Result<(), Failure> {
+        self.engine
+            .shutdown(self.config.server.shutdown.duration())
+            .await;
+        Ok(self.store.close().await?)
+    }
+
+    /// Records a submission, or joins.
+    pub(crate) async fn submit(&self, body: &[u8], wait: Duration) -> Result<Value, Failure> {
+        let text = std::str::from_utf8(body).map_err(|error| {
+            let rule = format!("it is not UTF-8 from byte {} on", error.valid_up_to());
+            Problem::new(
+                Code::MalformedJson,
+                "",
+                rule,
+                "send JSON in UTF-8 (RFC 8259)",
+            )
+        })?;
+        let submission = Submission::from_json(text)?;
+        let submitted = self
+            .engine
+            .submit(submission, DEFAULT_TENANT, DEFAULT_PRINCIPAL)
+            .await?;
+        let record = if wait.is_zero() {
+            *submitted.record
+        } else {
+            self.engine.wait(submitted.record.id(), wait).await?
+        };
+        Ok(self.view(&record, !submitted.created, Audience::Customer))
+    }
+
+    /// One action as it stands, after a wait for its rest.
+    pub(crate) async fn status(&self, id: &str, wait: Duration) -> Result<Value, Failure> {
+        // While sends are held, waiting would bring nothing.
+        let wait = if self.carries { wait } else { Duration::ZERO };
+        let record = self.engine.wait(action_id(id)?, wait).await?;
+        Ok(self.view(&record, false, Audience::Customer))
+    }
+
+    /// Actions that match, newest first.
+    pub(crate) async fn list(&self, query: &ListQuery) -> Result<Vec<Value>, Failure> {
+        let mut filter = Filter {
+            tenant: None,
+            key: query.key.clone(),
+            state: query.state.as_deref().map(state).transpose()?,
+            next: query.next.clone(),
+            destination: query.destination.clone(),
+            conversation: query.conversation.clone(),
+            before: query.before.as_deref().map(action_id).transpose()?,
+            limit: 0,
+        };
+        let mut found = Vec::new();
+        while found.len() < query.limit {
+            filter.limit = PAGE.min(query.limit - found.len());
+            let records = self.engine.list(filter.clone()).await?;
+            let whole = records.len() == filter.limit;
+            filter.before = records.last().map(Record::id);
+            let audience = if query.next.as_deref() == Some("review") {
+                Audience::Operator
+            } else {
+                Audience::Customer
+            };
+            found.extend(
+                records
+                    .iter()
+                    .map(|record| self.view(record, false, audience)),
+            );
+            if !whole {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The log of an action.
+    pub(crate) async fn evidence(&self, id: &str) -> Result<Value, Failure> {
+        let evidence = self.engine.evidence(action_id(id)?).await?;
+        let shown: Vec<EvidenceView> = evidence.iter().map(EvidenceView::of).collect();
+        Ok(json!({"action": id, "evidence": shown}))
+    }
+
+    /// Stops sends.
+    pub(crate) async fn cancel(&self, id: &str, by: &str, why: &str) -> Result<Value, Failure> {
+        let (cancelled, record) = self.engine.cancel(action_id(id)?, by, why).await?;
+        let word = match cancelled {
+            Cancelled::Stopped => "stopped",
+            Cancelled::TooLate => "too_late",
+        };
+        Ok(json!({"cancel": word, "action": self.view(&record, false, Audience::Customer)}))
+    }
+
+    /// Records a verdict.
+    pub(crate) async fn rule(&self, id: &str, ruled: &Ruled) -> Result<Value, Failure> {
+        let record = self
+            .engine
+            .rule(action_id(id)?, ruled.ruling(), &ruled.by, &ruled.why)
+            .await?;
+        Ok(self.view(&record, false, Audience::Operator))
+    }
+
+    /// Asks for another lookup.
+    pub(crate) async fn check_again(&self, id: &str, by: &str) -> Result<Value, Failure> {
+        let record = self.engine.check_again(action_id(id)?, by).await?;
+        Ok(self.view(&record, false, Audience::Operator))
+    }
+
+    /// Holds all sends from now on, or lets them go on once somebody serves. Written past the engine: it is held anyway.
+    pub(crate) async fn pause(&self, by: Option<&str>) -> Result<Value, Failure> {
+        self.store
+            .set_setting(PAUSED, by.map(str::to_owned))
+            .await?;
+        self.state().await
+    }
+
+    /// How the engine is doing.
+    pub(crate) async fn state(&self) -> Result<Value, Failure> {
+        let counts = self.engine.counts().await?;
+        let unsettled: u64 = counts
+            .iter()
+            .filter(|((_, next), _)| next != "none")
+            .map(|(_, count)| count)
+            .sum();
+        let counts: Vec<Value> = counts
+            .iter()
+            .map(|((state, next), count)| json!({"state": state, "next": next, "count": count}))
+            .collect();
+        Ok(json!({
+            "paused_by": self.store.setting(PAUSED).await?,
+            "restore": self.store.restore().await?.as_ref().map(restore_json),
+            "counts": counts,
+            "unsettled": unsettled,
+        }))
+    }
+
+    /// What would be sent if nothing held it, soonest first.
+    pub(crate) async fn would_send(&self, limit: usize) -> Result<Value, Failure> {
+        let (mut actions, mut after) = (Vec::new(), None);
+        let complete = loop {
+            let due = self.store.due(after, PAGE).await?;
+            let Some(last) = due.last() else { break true };
+            after = Some((last.at, last.action));
+            for row in due {
+                if let Some(record) = self.store.load(row.action).await? {
+                    actions.extend(self.unheld_send(&record).await?);
+                }
+            }
+            if actions.len() > limit {
+                actions.truncate(limit);
+                break false;
+            }
+        };
+        Ok(json!({"actions": actions, "complete": complete}))
+    }
+
+    /// The action with its next step as it would be decided if nothing held it, where that is an effect request.
+    async fn unheld_send(&self, record: &Record) -> Result<Option<Value>, Failure> {
+        let scope = &record.action.scope;
+        let intent = &record.action.intent;
+        let current = self
+            .engine
+            .destinations()
+            .get(&scope.destination)
+            .and_then(|d| d.operation(&scope.operation));
+        let conditions = Conditions {
+            now: self.store.now().await?,
+            current: current.map_or(&intent.promises, |operation| &operation.promises),
+            restore_released: true,
+            clock_in_doubt: false,
+            account_in_doubt: false,
+            subject_overtaken: false,
+        };
+        let next = decide(intent, &record.known, &conditions);
+        if !matches!(next.step, Step::Send(_) | Step::CancelByKey { .. }) {
+            return Ok(None);
+        }
+        let mut view = self.view(record, false, Audience::Operator);
+        view["next"] =
+            json!({"do": next.step.name(), "at": rfc3339(next.at), "why": next.why.to_string()});
+        Ok(Some(view))
+    }
+
+    /// Declares that the store came from a copy.
+    pub(crate) async fn after_restore(&self, copy_until: Option<&str>) -> Result<Value, Failure> {
+        let copy_until = copy_until
+            .map(|text| factum::parse_instant("/copy_until", text))
+            .transpose()?;
+        self.engine.declare_restored(copy_until).await?;
+        self.state().await
+    }
+
+    /// Lets effect requests go on after a restore.
+    pub(crate) async fn release(&self, by: &str) -> Result<Value, Failure> {
+        self.engine.release_restore(by).await?;
+        self.state().await
+    }
+
+    /// Binds an outbox file to this store.
+    pub(crate) async fn accept_outbox(&self, path: &std::path::Path) -> Result<(), Failure> {
+        Ok(factum::outbox::accept(&self.engine, path).await?)
+    }
+
+    fn view(&self, record: &Record, joined: bool, audience: Audience) -> Value {
+        let (status, next) = self.engine.assess(record);
+        let destination = self
+            .config
+            .destinations
+            .get(&record.action.scope.destination);
+        let contact = destination
+            .and_then(|d| d.contact.as_ref())
+            .or(self.config.contact.as_ref());
+        let contact = contact.map(|c| ContactView {
+            say: c.say.clone(),
+            by: c.by.clone(),
+        });
+        let context = Context {
+            statements: &self.statements,
+            audience,
+            contact: contact.as_ref(),
+        };
+        let view = StatusView::of(record, &status, &next, joined, &context);
+        json!(view)
+    }
+}
+
+fn restore_json(restore: &Restore) -> Value {
+    json!({
+        "copy_until": rfc3339(restore.copy_until),
+        "at": rfc3339(restore.at),
+        "released": restore.released.as_ref().map(|(by, at)| json!({"by": by, "at": rfc3339(*at)})),
+    })
+}
+
+fn action_id(text: &str) -> Result<ActionId, Failure> {
+    text.parse().map_err(|error: factum::core::id::BadId| {
+        Problem::new(
+            Code::UnknownAction,
+            "",
+            format!("{text:?} names no action: {error}"),
+            "check the id",
+        )
+        .into()
+    })
+}
+
+fn state(name: &str) -> Result<factum::State, Failure> {
+    factum::State::from_name(name).ok_or_else(|| {
+        let known: Vec<&str> = factum::State::ALL
+            .iter()
+            .map(|state| state.name())
+            .collect();
+        let rule = format!("{name:?} is no state");
+        Problem::new(
+            Code::BadQuery,
+            "state",
+            rule,
+            format!("use one of: {}", known.join(", ")),
+        )
+        .into()
+    })
+}

@@ -1,0 +1,104 @@
+//! Where things are: configuration file, data folder, server address. The one file that reads this program's environment.
+
+use std::path::{Path, PathBuf};
+
+use factum::home::Home;
+use factum::{Code, Config, Problem};
+
+use crate::failure::Failure;
+
+/// The configuration file that is used where none is named.
+pub(crate) const CONFIG_FILE: &str = "factum.toml";
+
+/// The configuration and where it came from.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    /// The file, whether or not it exists.
+    pub(crate) file: PathBuf,
+    /// What it says, with the environment over it.
+    pub(crate) config: Config,
+}
+
+impl Place {
+    /// Reads `--config`, else `./factum.toml`, else the defaults; the environment's `FACTUM_SECTION__MEMBER` on top.
+    pub(crate) fn read(named: Option<&Path>) -> Result<Self, Failure> {
+        let file = named.unwrap_or(Path::new(CONFIG_FILE)).to_owned();
+        let text = match std::fs::read_to_string(&file) {
+            Ok(text) => text,
+            Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
+                String::new()
+            }
+            Err(error) => {
+                let rule = format!("cannot read {}: {error}", file.display());
+                let remedy = "name an existing file with --config, or make one";
+                return Err(Problem::new(Code::BadConfig, "", rule, remedy).into());
+            }
+        };
+        let config =
+            Config::with_environment(&file.display().to_string(), &text, std::env::vars())?;
+        Ok(Self { file, config })
+    }
+
+    /// The store's file.
+    pub(crate) fn store(&self) -> Result<PathBuf, Failure> {
+        let url = &self.config.store.url;
+        match url.strip_prefix("sqlite:").filter(|path| !path.is_empty()) {
+            Some(path) => Ok(PathBuf::from(path)),
+            None => {
+                let rule = format!("{url:?} is no store that this program knows");
+                Err(Problem::new(Code::BadConfig, "/store/url", rule, "write sqlite:PATH").into())
+            }
+        }
+    }
+
+    /// The data folder.
+    pub(crate) fn home(&self) -> Result<Home, Failure> {
+        Ok(Home::beside(&self.store()?))
+    }
+}
+
+/// The server that the environment names.
+pub(crate) fn url() -> Option<String> {
+    variable("FACTUM_URL")
+}
+
+/// The token that the environment holds.
+pub(crate) fn token() -> Option<String> {
+    variable("FACTUM_TOKEN")
+}
+
+/// Who is at the keyboard, for records of decisions.
+pub(crate) fn user() -> String {
+    variable("USER")
+        .or_else(|| variable("LOGNAME"))
+        .unwrap_or_else(|| factum::DEFAULT_PRINCIPAL.to_owned())
+}
+
+/// What to log.
+pub(crate) fn log() -> Option<String> {
+    variable("FACTUM_LOG")
+}
+
+/// Whether colour is unwanted.
+pub(crate) fn no_color() -> bool {
+    variable("NO_COLOR").is_some()
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the command line's own variables; this file is where they are read"
+)]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The address that the holder of a store can be reached at: beside the store while it is served.
+pub(crate) fn holder_address(home: &Home) -> Option<String> {
+    let lock = std::fs::read_to_string(home.root().join("lock")).ok()?;
+    let address = lock.lines().next()?.split_once(" at ")?.1.trim().to_owned();
+    Some(if address.starts_with("http://") {
+        address
+    } else {
+        format!("http://{address}")
+    })
+}

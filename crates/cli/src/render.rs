@@ -1,0 +1,286 @@
+//! Tables and lines for people: one word and one colour per state.
+
+use comfy_table::{Cell, Color, ContentArrangement, Table, presets};
+use serde_json::Value;
+
+use crate::out::Out;
+
+/// How a state is coloured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Paint {
+    Grey,
+    Blue,
+    Cyan,
+    Green,
+    Yellow,
+    Red,
+    Magenta,
+    Dim,
+}
+
+/// The colour of a state; of none for a word that is no state.
+fn paint(state: &str) -> Option<Paint> {
+    Some(match state {
+        "pending" => Paint::Grey,
+        "dispatching" => Paint::Blue,
+        "accepted" => Paint::Cyan,
+        "succeeded" => Paint::Green,
+        "retryable_failure" => Paint::Yellow,
+        "terminal_failure" => Paint::Red,
+        "outcome_unknown" => Paint::Magenta,
+        "cancelled" | "expired" => Paint::Dim,
+        _ => return None,
+    })
+}
+
+impl Paint {
+    fn code(self) -> u8 {
+        match self {
+            Self::Grey => 90,
+            Self::Blue => 34,
+            Self::Cyan => 36,
+            Self::Green => 32,
+            Self::Yellow => 33,
+            Self::Red => 31,
+            Self::Magenta => 35,
+            Self::Dim => 2,
+        }
+    }
+
+    fn cell(self) -> Color {
+        match self {
+            Self::Grey | Self::Dim => Color::DarkGrey,
+            Self::Blue => Color::DarkBlue,
+            Self::Cyan => Color::DarkCyan,
+            Self::Green => Color::DarkGreen,
+            Self::Yellow => Color::DarkYellow,
+            Self::Red => Color::DarkRed,
+            Self::Magenta => Color::DarkMagenta,
+        }
+    }
+}
+
+/// A state's word in its colour.
+pub(crate) fn state(out: Out, word: &str) -> String {
+    match paint(word).filter(|_| out.color) {
+        Some(paint) => format!("\u{1b}[{}m{word}\u{1b}[0m", paint.code()),
+        None => word.to_owned(),
+    }
+}
+
+/// An empty table with these heads.
+pub(crate) fn table(out: Out, heads: &[&str]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(presets::UTF8_HORIZONTAL_ONLY)
+        .set_header(heads.to_vec());
+    if out.terminal {
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+    } else {
+        table.force_no_tty();
+    }
+    table
+}
+
+/// A cell with a state's word.
+pub(crate) fn state_cell(out: Out, word: &str) -> Cell {
+    match paint(word).filter(|_| out.color) {
+        Some(paint) => Cell::new(word).fg(paint.cell()),
+        None => Cell::new(word),
+    }
+}
+
+/// A text member; empty where it is missing or null.
+pub(crate) fn text<'a>(value: &'a Value, member: &str) -> &'a str {
+    value[member].as_str().unwrap_or_default()
+}
+
+/// Many statuses, one per row.
+pub(crate) fn statuses(out: Out, statuses: &[Value]) -> String {
+    let mut table = table(
+        out,
+        &[
+            "action",
+            "state",
+            "destination",
+            "operation",
+            "key",
+            "next",
+            "summary",
+        ],
+    );
+    for status in statuses {
+        table.add_row(vec![
+            Cell::new(text(status, "id")),
+            state_cell(out, text(status, "state")),
+            Cell::new(text(status, "destination")),
+            Cell::new(text(status, "operation")),
+            Cell::new(text(status, "key")),
+            Cell::new(next(status)),
+            Cell::new(text(status, "summary")),
+        ]);
+    }
+    table.to_string()
+}
+
+/// One status over several lines.
+pub(crate) fn status(out: Out, status: &Value) -> String {
+    let mut lines = vec![format!(
+        "{}  {}",
+        text(status, "id"),
+        state(out, text(status, "state"))
+    )];
+    let mut member = |name: &str, value: &str| {
+        if !value.is_empty() {
+            lines.push(format!("  {name:<12} {value}"));
+        }
+    };
+    member(
+        "what",
+        &format!(
+            "{} at {}",
+            text(status, "operation"),
+            text(status, "destination")
+        ),
+    );
+    member("summary", text(status, "summary"));
+    member("key", text(status, "key"));
+    member("for", text(status, "for"));
+    member("recorded", text(status, "created_at"));
+    member("attempts", &status["attempts"].to_string());
+    member("receipt", text(&status["receipt"], "reference"));
+    member("because", text(status, "because"));
+    member("next", &next(status));
+    member("why", text(&status["next"], "why"));
+    member("may be said", text(&status["statement"], "say"));
+    member("contact", text(&status["contact"], "say"));
+    if let Some(closed) = status["closed"].as_object() {
+        let part = |name: &str| {
+            closed
+                .get(name)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        member(
+            "closed",
+            &format!("by {} at {}: {}", part("by"), part("at"), part("why")),
+        );
+    }
+    member("marks", &marks(status).join(", "));
+    lines.join("\n")
+}
+
+/// One status on one line, for `watch`.
+pub(crate) fn change(out: Out, status: &Value) -> String {
+    let mut line = format!(
+        "{}  {:<18} {}",
+        text(status, "id"),
+        state(out, text(status, "state")),
+        next(status)
+    );
+    let receipt = text(&status["receipt"], "reference");
+    if !receipt.is_empty() {
+        line.push_str(&format!("  {receipt}"));
+    }
+    let why = text(&status["next"], "why");
+    if !why.is_empty() {
+        line.push_str(&format!("  ({why})"));
+    }
+    line
+}
+
+/// What is done next, and when.
+pub(crate) fn next(status: &Value) -> String {
+    let next = &status["next"];
+    match next["at"].as_str() {
+        Some(at) => format!("{} at {}", text(next, "do"), short(at)),
+        None => text(next, "do").to_owned(),
+    }
+}
+
+/// An instant without its fraction of a second.
+fn short(at: &str) -> String {
+    match at.split_once('.') {
+        Some((seconds, _)) => format!("{seconds}Z"),
+        None => at.to_owned(),
+    }
+}
+
+fn marks(status: &Value) -> Vec<&'static str> {
+    [
+        ("revised", "settled otherwise before"),
+        ("reversed", "undone later"),
+        ("duplicate_suspected", "more than one effect seen"),
+    ]
+    .into_iter()
+    .filter(|(member, _)| status[*member].as_bool() == Some(true))
+    .map(|(_, words)| words)
+    .collect()
+}
+
+/// The log of an action, one record per row.
+pub(crate) fn evidence(out: Out, log: &Value) -> String {
+    let mut table = table(out, &["#", "stored", "fact", "what it says"]);
+    for record in log["evidence"].as_array().into_iter().flatten() {
+        table.add_row(vec![
+            record["id"].to_string(),
+            text(record, "at").to_owned(),
+            text(record, "fact").to_owned(),
+            text(record, "says").to_owned(),
+        ]);
+    }
+    table.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn every_state_has_its_own_word_and_a_colour() {
+        let color = Out {
+            json: false,
+            color: true,
+            terminal: true,
+        };
+        let plain = Out {
+            json: false,
+            color: false,
+            terminal: false,
+        };
+        for known in factum::State::ALL {
+            assert!(paint(known.name()).is_some(), "{}", known.name());
+            assert!(state(color, known.name()).contains("\u{1b}["));
+            assert_eq!(state(plain, known.name()), known.name());
+        }
+        assert_eq!(state(color, "no state"), "no state");
+    }
+
+    #[test]
+    fn a_status_shows_what_may_be_said_and_leaves_out_what_is_empty() {
+        let plain = Out {
+            json: false,
+            color: false,
+            terminal: false,
+        };
+        let shown = status(
+            plain,
+            &json!({
+                "id": "act_1", "state": "outcome_unknown", "destination": "helpdesk", "operation": "ticket.create",
+                "attempts": 1, "next": {"do": "look_up", "at": "2026-11-29T12:00:00.5Z", "why": "answer lost"},
+                "statement": {"say": "We do not know yet."}, "duplicate_suspected": true,
+            }),
+        );
+        assert!(
+            shown.contains("look_up at 2026-11-29T12:00:00Z")
+                && shown.contains("We do not know yet."),
+            "{shown}"
+        );
+        assert!(
+            shown.contains("more than one effect seen") && !shown.contains("summary"),
+            "{shown}"
+        );
+    }
+}

@@ -1,0 +1,255 @@
+//! `factum demo`: the engine and a destination that loses answers, both on loopback, two stories and a load, and then the
+//! engine's word held against the destination's own ledger.
+//!
+//! The engine is a child process, so that it can be killed. The judgement never asks the engine what happened.
+
+mod api;
+mod engine;
+mod judge;
+mod load;
+mod memory;
+mod run;
+mod setting;
+mod settled;
+mod show;
+mod stories;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use factum_testbed::Handle;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::Instant;
+
+use self::api::Api;
+use self::engine::Engine;
+use self::judge::{Verdict, judge};
+use self::memory::Memory;
+use self::run::Course;
+use self::setting::Folder;
+use self::show::Screen;
+use self::stories::Stage;
+use crate::exit;
+use crate::out::Out;
+
+/// Fewer actions than this, and the stories are left out.
+const WITH_STORIES: usize = 20;
+/// No run takes longer than this before it is judged, whatever its size.
+const BOUND_MAX: Duration = Duration::from_secs(240);
+
+pub(crate) const HELP: &str = "\
+It starts the engine on a temporary SQLite file and a destination that loses answers on purpose, both on free loopback ports.\n\
+Every effect is counted in the destination's own ledger. Exit code 10: a law was broken.\n\n\
+Examples:\n  factum demo\n  factum demo --actions 2000 --loss 0.3 --kill\n  factum demo --keep\n  factum demo --json";
+
+/// What `factum demo` is told.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DemoArgs {
+    /// Actions in all, the stories' own among them
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    actions: u32,
+    /// The share of requests whose answer is lost, from 0 to 0.9
+    #[arg(long, value_name = "P", default_value_t = 0.3, value_parser = share)]
+    loss: f64,
+    /// What decides which answers are lost, and when the engine is killed
+    #[arg(long, value_name = "S", default_value_t = 7)]
+    seed: u64,
+    /// Kill the engine with SIGKILL several times on the way
+    #[arg(long)]
+    kill: bool,
+    /// Leave everything running afterwards, to look around
+    #[arg(long)]
+    keep: bool,
+    /// Judge after so many seconds, whatever is still going on [default: by the size of the run]
+    #[arg(long, value_name = "SECONDS")]
+    within: Option<u64>,
+    /// Write the load as JSON lines too, for `factum submit --file`
+    #[arg(long, value_name = "FILE")]
+    write_actions: Option<PathBuf>,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share: f64 = text
+        .parse()
+        .map_err(|_| "write a number such as 0.3".to_owned())?;
+    if (0.0..=0.9).contains(&share) {
+        Ok(share)
+    } else {
+        Err("write a number from 0 to 0.9".to_owned())
+    }
+}
+
+/// Runs the demonstration. With `json`, one object is printed last, and nothing else.
+///
+/// # Errors
+/// What could not be started or asked. A broken law is no error: it is the exit code 10.
+pub(crate) async fn run(args: DemoArgs, json: bool) -> anyhow::Result<ExitCode> {
+    let out = Out::new(json);
+    let mut terminate = signal(SignalKind::terminate()).context("signals cannot be received")?;
+    // When the run is dropped, so are the engine, which is killed then, and the folder.
+    tokio::select! {
+        code = demonstrate(&args, out) => code,
+        _ = terminate.recv() => anyhow::bail!("told to end before the end"),
+        _ = tokio::signal::ctrl_c(), if !args.keep => anyhow::bail!("interrupted before the end"),
+    }
+}
+
+async fn demonstrate(args: &DemoArgs, out: Out) -> anyhow::Result<ExitCode> {
+    let root = tempfile::Builder::new()
+        .prefix("factum-demo-")
+        .tempdir()
+        .context("no temporary folder can be made")?;
+    let folder = Folder::new(root.path());
+    let testbed = folder.testbed(args.seed, args.loss).await?;
+    let desk = stories::release_desk(&folder.releases())?;
+    folder.configure(&testbed.base_url())?;
+    let mut engine = Engine::start(&folder.config(), &folder.log()).await?;
+    let screen = Screen::new(out, args.actions as usize);
+    screen.line(&format!(
+        "{} actions, {:.0} % of answers lost, seed {}; the engine at {}, the destination at {}",
+        args.actions,
+        args.loss * 100.0,
+        args.seed,
+        engine.address(),
+        testbed.base_url()
+    ));
+    let verdict = play(args, &mut engine, &testbed, desk, &screen).await?;
+    screen.done();
+    let kills = engine.kills();
+    if out.json {
+        out.line(show::object(&verdict, kills, args.seed));
+    } else {
+        out.line(show::tables(&verdict));
+        for line in show::summary(&verdict, kills) {
+            out.line(line);
+        }
+    }
+    if args.keep {
+        keep(&engine, &testbed, &root.keep(), out).await?;
+    }
+    engine.end().await?;
+    testbed.shutdown().await;
+    Ok(exit::code(if verdict.broken.is_empty() {
+        exit::OK
+    } else {
+        exit::LAW_BROKEN
+    }))
+}
+
+/// Submits, kills, waits, and judges.
+async fn play(
+    args: &DemoArgs,
+    engine: &mut Engine,
+    testbed: &Handle,
+    mut desk: release_desk::ReleaseDesk,
+    screen: &Screen,
+) -> anyhow::Result<Verdict> {
+    let actions = args.actions as usize;
+    let with_stories = actions >= WITH_STORIES;
+    let wishes = load::load(
+        actions - if with_stories { stories::actions() } else { 0 },
+        args.seed,
+    );
+    if let Some(file) = &args.write_actions {
+        let lines: String = wishes
+            .iter()
+            .map(|wish| format!("{}\n", wish.body))
+            .collect();
+        std::fs::write(file, lines).with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    let moments = if args.kill {
+        load::moments(wishes.len(), args.seed)
+    } else {
+        Vec::new()
+    };
+    let deadline = Instant::now() + bound(args);
+    let (api, memory, course) = (
+        Api::new(engine.clients()),
+        Memory::default(),
+        Course::default(),
+    );
+    let stage = Stage {
+        api: &api,
+        memory: &memory,
+        ledger: testbed.ledger(),
+        screen,
+        deadline,
+    };
+    let work = async {
+        let stories = async {
+            if with_stories {
+                tokio::try_join!(stage.releases(&mut desk), stage.tickets())?;
+            }
+            anyhow::Ok(())
+        };
+        let load = async {
+            run::submit(&api, wishes, &memory, &course).await?;
+            run::rest(&api, actions, &course, screen, deadline).await
+        };
+        let done = tokio::try_join!(stories, load);
+        run::over(&course);
+        done
+    };
+    let killed = async { run::kill(engine, moments, &course, screen).await };
+    let (done, killed) = tokio::join!(work, killed);
+    done.and(killed)?;
+    // The stories' last words may have set something going again.
+    run::rest(&api, actions, &course, screen, deadline).await?;
+    let arrived = run::deliveries(&testbed.ledger());
+    let observed = run::collect(&api, &memory).await?;
+    let mut books = run::books(&testbed.ledger()).await;
+    for (business, held) in &mut books {
+        held.deliveries = arrived.get(business).copied().unwrap_or_default();
+    }
+    ensure!(
+        observed.len() == actions,
+        "{} actions were submitted in place of {actions}",
+        observed.len()
+    );
+    Ok(judge(&observed, &books))
+}
+
+/// How long a run goes on at the longest.
+fn bound(args: &DemoArgs) -> Duration {
+    if let Some(seconds) = args.within {
+        return Duration::from_secs(seconds);
+    }
+    let actions = u64::from(args.actions);
+    let size = actions.saturating_sub(200) / 20;
+    let kills = if args.kill { 15 + actions / 20 } else { 0 };
+    Duration::from_secs(45 + size + kills).min(BOUND_MAX)
+}
+
+/// Says how to look around, and waits until it is enough.
+async fn keep(
+    engine: &Engine,
+    testbed: &Handle,
+    folder: &std::path::Path,
+    out: Out,
+) -> anyhow::Result<()> {
+    let token = engine.token_file().display();
+    for line in [
+        format!("engine      {}   (token file {token})", engine.address()),
+        format!("destination {}", testbed.base_url()),
+        format!("ledger      {}/ledger/table", testbed.admin_url()),
+        format!("folder      {}", folder.display()),
+        String::new(),
+        "Look around in another terminal:".to_owned(),
+        format!(
+            "  export FACTUM_URL={} FACTUM_TOKEN=$(cat {token})",
+            engine.address()
+        ),
+        "  factum list --state outcome_unknown".to_owned(),
+        "  factum review".to_owned(),
+        "  factum evidence ID".to_owned(),
+        format!("  factum testbed ledger {}", testbed.admin_url()),
+        "ctrl-c ends both; the folder stays.".to_owned(),
+    ] {
+        out.note(line);
+    }
+    tokio::signal::ctrl_c()
+        .await
+        .context("signals cannot be received")
+}

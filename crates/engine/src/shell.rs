@@ -11,7 +11,9 @@ use std::time::Duration;
 use factum_contract::Contract;
 use factum_core::evidence::PermissionKind;
 use factum_core::{ActionId, Evidence, Fact, Span, State, Timestamp, WorkerNonce};
-use factum_store::{Claim, Claimed, Committed, Record, Recorded, Store};
+use factum_store::{
+    Admission, Admitted, Claim, Claimed, Committed, Record, Recorded, Store, StoreError,
+};
 use factum_transport::{Clock, Transport};
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::task::{Id, JoinSet};
@@ -61,6 +63,11 @@ pub(crate) struct Shared {
 pub(crate) enum Message {
     /// Something for the driver.
     Event(Event),
+    /// A submission whose first mark may join its commit.
+    Admit(
+        Box<Admission>,
+        oneshot::Sender<Result<Admitted, StoreError>>,
+    ),
     /// Stop: begin nothing, let what is in flight end within this time, answer when done.
     Stop(Duration, oneshot::Sender<usize>),
 }
@@ -83,6 +90,19 @@ pub(crate) async fn run(
         let event = tokio::select! {
             message = messages.recv() => match message {
                 Some(Message::Event(event)) => event,
+                Some(Message::Admit(mut admission, reply)) => {
+                    let id = admission.action.intent.action;
+                    let first = driver.first_mark(&admission.action, shared.clock.now());
+                    let marked = first.is_some();
+                    if let Some(first) = first {
+                        admission.facts.push(first.fact);
+                        admission.next = first.next;
+                        admission.claim_for = Some((shared.worker, first.lease));
+                    }
+                    let handle = tasks.spawn(admit(shared.clone(), *admission, marked, reply));
+                    owners.insert(handle.id(), id);
+                    continue;
+                }
                 Some(Message::Stop(bound, done)) => {
                     let left = stop(&shared, &mut driver, &mut tasks, bound).await;
                     let _ = done.send(left);
@@ -248,6 +268,50 @@ async fn carry_out(shared: Arc<Shared>, command: Command) -> Event {
             }
             Event::Woke
         }
+    }
+}
+
+/// Records a submission, and tells both its caller and the driver what became of it.
+async fn admit(
+    shared: Arc<Shared>,
+    admission: Admission,
+    marked: bool,
+    reply: oneshot::Sender<Result<Admitted, StoreError>>,
+) -> Event {
+    let id = admission.action.intent.action;
+    let (event, answer) = match shared.store.admit(admission).await {
+        Ok(Admitted::Created(record, Some(claim))) if marked => {
+            reach(CrashPoint::C4);
+            (
+                Event::Admitted(claim, record.clone()),
+                Ok(Admitted::Created(record, None)),
+            )
+        }
+        Ok(Admitted::Created(record, _)) => {
+            let event = due(&record, shared.now());
+            (event, Ok(Admitted::Created(record, None)))
+        }
+        other => (
+            if marked {
+                Event::NotAdmitted(id)
+            } else {
+                Event::Woke
+            },
+            other,
+        ),
+    };
+    // A caller that went away meanwhile repeats its submission, and joins.
+    let _ = reply.send(answer);
+    event
+}
+
+/// An action is to be looked at when its next step is due.
+pub(crate) fn due(record: &Record, now: Timestamp) -> Event {
+    let destination = record.action.scope.destination.clone();
+    Event::Due {
+        action: record.id(),
+        destination,
+        at: record.next.at.unwrap_or(now),
     }
 }
 

@@ -176,7 +176,7 @@ pub(crate) fn next_row(next: &Next) -> NextRow {
     }
 }
 
-fn conditions<'a>(view: &View, current: &'a Promises) -> Conditions<'a> {
+pub(super) fn conditions<'a>(view: &View, current: &'a Promises) -> Conditions<'a> {
     Conditions {
         now: view.now,
         current,

@@ -7,132 +7,22 @@
 //! The way of an action through here: due → claim → the facts that time calls for, and the decision, in one commit → where
 //! that was a mark, one send → evidence, in one commit with the next decision → the next step, or the claim given back.
 
+mod admit;
+mod exchange;
 pub mod gate;
 pub(crate) mod held;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use factum_core::evidence::{AnswerClass, RequestRef};
-use factum_core::{ActionId, Fact, Permission, Promises, Span, Timestamp, WorkerNonce};
+use factum_core::{ActionId, Fact, Promises, Scope, Span, Timestamp, WorkerNonce};
 use factum_store::{Claim, NextRow, Record};
 
+use admit::Admitting;
+pub use admit::FirstMark;
+pub use exchange::{Command, Commit, Event, SendOut};
 use gate::{Gate, GateSettings, Heard, Shut};
 use held::{Decision, Doing, Held, View, decide_held};
-
-/// What happened.
-#[derive(Debug)]
-pub enum Event {
-    /// Time passed.
-    Woke,
-    /// There is something to do about this action at this time: it was admitted, or found in the store.
-    Due {
-        /// Which.
-        action: ActionId,
-        /// Where it goes.
-        destination: String,
-        /// When.
-        at: Timestamp,
-    },
-    /// A claim is held, and this is how the action stands.
-    Claimed(Claim, Box<Record>),
-    /// Somebody else holds it until then, or it is gone (`None`).
-    NotClaimed(ActionId, Option<Timestamp>),
-    /// A commit is durable; this is the claim at its new version, and the action after it.
-    Committed(Claim, Box<Record>),
-    /// A commit was refused as stale, or failed: the claim is not ours any more, evidence came in between, or the store cannot
-    /// write. To be looked at again at this time.
-    NotCommitted(ActionId, Timestamp),
-    /// A request or question ended with these facts.
-    Ended {
-        /// Whose it was.
-        action: ActionId,
-        /// What is known now.
-        facts: Vec<Fact>,
-        /// How the destination behaved, for its gate.
-        heard: Heard,
-    },
-    /// Carrying out a command failed in a way that it should not have. What was marked stays maybe sent.
-    Broken(ActionId),
-    /// Facts that could not be committed under the claim were recorded without it.
-    Recorded(ActionId),
-    /// Sends are held, or allowed again, by an operator.
-    Paused(bool),
-    /// An operator released the restore, or a restore was declared.
-    RestoreReleased(bool),
-    /// What is in doubt now, all of it: the clock, and the accounts behind these destinations' credentials.
-    InDoubt {
-        /// The clock stepped, and no destination's time has agreed since.
-        clock: bool,
-        /// Destinations whose credential changed, and whose account is not confirmed.
-        accounts: BTreeSet<String>,
-    },
-    /// No new work is begun; what is in flight may end.
-    Stopping,
-}
-
-impl Event {
-    /// The action that it is about, if it is about one.
-    #[must_use]
-    pub fn action(&self) -> Option<ActionId> {
-        match self {
-            Self::Due { action, .. }
-            | Self::NotClaimed(action, _)
-            | Self::NotCommitted(action, _)
-            | Self::Ended { action, .. }
-            | Self::Broken(action)
-            | Self::Recorded(action) => Some(*action),
-            Self::Claimed(_, record) | Self::Committed(_, record) => Some(record.id()),
-            Self::Woke
-            | Self::Paused(_)
-            | Self::RestoreReleased(_)
-            | Self::InDoubt { .. }
-            | Self::Stopping => None,
-        }
-    }
-}
-
-/// What the shell is to do.
-#[derive(Debug)]
-pub enum Command {
-    /// Claim this action.
-    Claim(ActionId, Span),
-    /// Commit facts and the next step under the claim.
-    Commit(Box<Commit>),
-    /// Write one effect request. The mark behind the permission is durable.
-    Send(Box<SendOut>),
-    /// Ask the destination whether the effect exists.
-    LookUp(ActionId, Box<Record>),
-    /// Ask the destination how the queued work of this attempt stands.
-    Poll(ActionId, Box<Record>, factum_core::AttemptNo),
-    /// Record facts without a claim: evidence is never refused.
-    Record(ActionId, Vec<Fact>),
-    /// Give a claim back.
-    Release(Claim),
-}
-
-/// A commit under a claim.
-#[derive(Debug)]
-pub struct Commit {
-    /// The hold.
-    pub claim: Claim,
-    /// How the action stood.
-    pub record: Box<Record>,
-    /// New facts.
-    pub facts: Vec<Fact>,
-    /// The next step.
-    pub next: NextRow,
-}
-
-/// An effect request that may be written.
-#[derive(Debug)]
-pub struct SendOut {
-    /// The action, with the mark in its evidence.
-    pub record: Box<Record>,
-    /// The leave to write it.
-    pub permission: Permission,
-    /// A pooled connection may be used.
-    pub reuse: bool,
-}
 
 /// What the driver has to know about a destination.
 #[derive(Clone, Debug)]
@@ -177,6 +67,7 @@ pub struct Driver {
     held_back: BTreeMap<ActionId, String>,
     held: BTreeMap<ActionId, Held>,
     claiming: BTreeMap<ActionId, String>,
+    admitting: BTreeMap<ActionId, Admitting>,
     paused: bool,
     restore_released: bool,
     clock_in_doubt: bool,
@@ -208,6 +99,7 @@ impl Driver {
             held_back: BTreeMap::new(),
             held: BTreeMap::new(),
             claiming: BTreeMap::new(),
+            admitting: BTreeMap::new(),
             paused: false,
             restore_released,
             clock_in_doubt: false,
@@ -235,6 +127,8 @@ impl Driver {
                     self.enqueue(action, destination, at);
                 }
             }
+            Event::Admitted(claim, record) => self.admitted(claim, record, &mut out),
+            Event::NotAdmitted(action) => self.not_admitted(action, now),
             Event::Committed(claim, record) => self.committed(claim, record, now, &mut out),
             Event::NotCommitted(action, again) => self.not_committed(action, again, now, &mut out),
             Event::Ended {
@@ -272,7 +166,7 @@ impl Driver {
     /// Requests and commits under way; a stopping engine is done when there are none.
     #[must_use]
     pub fn under_way(&self) -> usize {
-        self.held.len() + self.claiming.len()
+        self.held.len() + self.claiming.len() + self.admitting.len()
     }
 
     /// The actions whose effect requests are in flight: what a shutdown could not wait for.
@@ -299,7 +193,7 @@ impl Driver {
     }
 
     fn full(&self) -> bool {
-        self.held.len() + self.claiming.len() >= self.limits.held_max
+        self.under_way() >= self.limits.held_max
     }
 
     // ---- the queue
@@ -387,7 +281,10 @@ impl Driver {
     }
 
     fn view(&self, record: &Record, now: Timestamp) -> View<'_> {
-        let scope = &record.action.scope;
+        self.view_of(&record.action.scope, now)
+    }
+
+    fn view_of(&self, scope: &Scope, now: Timestamp) -> View<'_> {
         let policy = self.policies.get(&scope.destination);
         View {
             now,
@@ -640,6 +537,7 @@ impl Driver {
         if let Some(destination) = self.claiming.remove(&action) {
             self.enqueue(action, destination, again);
         }
+        self.not_admitted(action, now);
         if let Some(held) = self.held.remove(&action) {
             let destination = held.record.action.scope.destination;
             self.leave_gate(action, &destination, Heard::NotBegun, now);

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use factum_core::permission::first_mark_may_join;
 use factum_core::{ActionId, Epoch, Fact, IdentityHash, Intent, Known, Timestamp};
 use factum_store::{Action, Admission, Admitted, Content, NextRow, Record};
 
@@ -11,7 +12,9 @@ use crate::carry::effect_request;
 use crate::destination::{Destination, Operation};
 use crate::failpoint::{CrashPoint, reach};
 use crate::problem::{Code, Problem, from_build_error};
+use crate::shell::Message;
 use crate::submission::{Checked, Submission};
+use tokio::sync::oneshot;
 
 impl Engine {
     /// Records a submission, or joins the action that its identity names. What it answers is durable.
@@ -25,34 +28,67 @@ impl Engine {
         principal: &str,
     ) -> Result<Submitted, Problem> {
         if self.stopping.load(Ordering::Relaxed) {
-            let rule = "the engine is shutting down and takes nothing on";
-            return Err(Problem::new(
-                Code::ShuttingDown,
-                "",
-                rule,
-                "try again; the same identity joins",
-            )
-            .after(Duration::from_secs(2)));
+            return Err(shutting_down());
         }
         let checked = submission.check(tenant, principal)?;
         let now = self.shared.store.now().await?;
         let admission = self.admission(checked, now).await?;
         self.join_or_room(&admission.action).await?;
         reach(CrashPoint::C1);
-        match self.shared.store.admit(admission).await? {
+        let admitted = if self.first_mark_may_join(&admission) {
+            self.admit_with_first_mark(admission).await?
+        } else {
+            let admitted = self.shared.store.admit(admission).await?;
+            if let Admitted::Created(record, _) = &admitted {
+                self.look_at(record, record.next.at.unwrap_or(now)).await;
+            }
+            admitted
+        };
+        match admitted {
             Admitted::Created(record, _) => {
-                self.look_at(&record, record.next.at.unwrap_or(now)).await;
                 self.announce(&record);
                 Ok(Submitted {
                     record,
                     created: true,
                 })
             }
-            Admitted::Joined(record) => Ok(Submitted {
-                record,
-                created: false,
-            }),
+            Admitted::Joined(record) => {
+                // What was recorded by a call whose answer got lost, or by another engine, may be known to nobody here.
+                if !record.status().is_settled() {
+                    self.look_at(&record, record.next.at.unwrap_or(now)).await;
+                }
+                Ok(Submitted {
+                    record,
+                    created: false,
+                })
+            }
             Admitted::Conflict { first, members } => Err(conflict(&first, &members)),
+        }
+    }
+
+    fn first_mark_may_join(&self, admission: &Admission) -> bool {
+        let scope = &admission.action.scope;
+        let current = self
+            .shared
+            .destinations
+            .get(&scope.destination)
+            .and_then(|d| d.operation(&scope.operation));
+        admission.facts.is_empty()
+            && current.is_some_and(|current| {
+                first_mark_may_join(&admission.action.intent, &current.promises)
+            })
+    }
+
+    /// Through the loop, which knows whether a place at the destination's gate is free.
+    async fn admit_with_first_mark(&self, admission: Admission) -> Result<Admitted, Problem> {
+        let (reply, answer) = oneshot::channel();
+        let sent = self
+            .messages
+            .send(Message::Admit(Box::new(admission), reply))
+            .await;
+        match (sent, answer.await) {
+            (Ok(()), Ok(admitted)) => Ok(admitted?),
+            (Err(_), _) | (_, Err(_)) => Err(shutting_down()),
         }
     }
 
@@ -254,6 +290,12 @@ impl Engine {
             }
         }
     }
+}
+
+fn shutting_down() -> Problem {
+    let rule = "the engine is shutting down and takes nothing on";
+    let remedy = "try again; the same identity joins";
+    Problem::new(Code::ShuttingDown, "", rule, remedy).after(Duration::from_secs(2))
 }
 
 fn conflict(first: &Record, members: &[String]) -> Problem {

@@ -139,7 +139,7 @@ pub struct Promises {
     pub cancel: Option<CancelPromise>,
     /// Work may be queued, and this is how its end becomes known.
     pub completion: Option<CompletionPromise>,
-    /// How long a received request may still be worked on.
+    /// How long a received request may still be worked on; where a lookup does not see queued work, in the queue too (R8).
     pub processing_max: ProcessingMax,
     /// Nothing between us and the destination repeats requests (R7).
     pub path_is_direct: bool,

@@ -72,13 +72,14 @@ impl<'a> Reader<'a> {
         proofs.into_iter().flatten().min()
     }
 
-    /// From when on the attempt can no longer take effect. A complete answer that the contract can read ends it; an
-    /// unreadable one (a gateway's 504) does not, since the destination may still be working behind it.
+    /// From when on the attempt can no longer take effect. A complete answer that the contract can read ends it, unless it
+    /// says that the work is queued; an unreadable one (a gateway's 504) does not, since the destination may still be
+    /// working behind it.
     pub(crate) fn lands_by(&self, mark: &Mark, attempt: &Attempt) -> Option<Timestamp> {
         let read = self
             .known
             .read_answers(attempt)
-            .filter(|(_, class)| **class != AnswerClass::Unknown)
+            .filter(|(_, class)| ends_the_request(class))
             .map(|(answer, _)| answer.read_at)
             .min();
         let bound = mark.bound.lands_by(
@@ -341,4 +342,18 @@ fn confirmed(cancel: &Cancel) -> Option<bool> {
             | CancelAnswer::Unknown { .. } => None,
         })
         .max()
+}
+
+/// Whether nothing more can come of a request that got this answer.
+fn ends_the_request(class: &AnswerClass) -> bool {
+    match class {
+        AnswerClass::Unknown | AnswerClass::Accepted { .. } => false,
+        AnswerClass::Done
+        | AnswerClass::Rejected { .. }
+        | AnswerClass::Declined { .. }
+        | AnswerClass::InProgress
+        | AnswerClass::AlreadyExists { .. }
+        | AnswerClass::Mismatch
+        | AnswerClass::Busy => true,
+    }
 }

@@ -45,7 +45,8 @@ impl Decider<'_> {
         let not_before = if key.concurrent_repeat_stated {
             Timestamp::EARLIEST
         } else {
-            self.all_over_by()?
+            // Past it, and not at it.
+            self.all_over_by()? + Span::from_micros(1)
         };
         let start = self.after_backoff().max(not_before).max(conditions.now);
         (start < not_after).then_some((start, not_after))

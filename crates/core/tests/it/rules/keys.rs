@@ -23,7 +23,13 @@ fn r4_a_repeat_beside_the_first_needs_a_stated_behaviour() {
     assert_eq!(lost(keyed(Consequence::Costly)).leave(), "same_key");
     let mut story = lost(silent.clone());
     assert_eq!(story.leave(), "send later");
-    story.at(3 + 5 + 10 + 2);
+    let over = 3 + 5 + 10 + 2;
+    assert_eq!(
+        story.at(over).leave(),
+        "send later",
+        "past lands_by, and not at it"
+    );
+    story.at(over + 1);
     assert_eq!(
         story.leave(),
         "same_key",

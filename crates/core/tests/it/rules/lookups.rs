@@ -127,6 +127,19 @@ fn r8_queued_work_is_seen_and_is_neither_done_nor_absent() {
 }
 
 #[test]
+fn r8_a_queued_answer_does_not_end_the_request_early() {
+    // The lookup does not see queued work, so the queue's time lies in `processing_max`; the 202 shortens nothing.
+    let mut story = Story::new(lookable(Consequence::Costly));
+    story.send();
+    let queued = AnswerClass::Accepted { object: None };
+    story.at(1).answer(1, queued);
+    story.at(1 + 20 + 1).look(LookupAnswer::Absent);
+    assert_eq!(story.state(), State::Accepted);
+    story.at(COUNTS).look(LookupAnswer::Absent);
+    assert_eq!(story.state(), State::RetryableFailure);
+}
+
+#[test]
 fn r13_a_changed_credential_gives_no_same_key_and_no_absence() {
     let mut by_key = Story::new(keyed(Consequence::Costly));
     by_key.send();

@@ -13,7 +13,8 @@ pub enum CrashPoint {
     C3,
     /// Marked, perhaps no byte written.
     C4,
-    /// Written, no answer. Reached in the destination's time, so it is armed with the send and fires while it waits.
+    /// Written, no answer. No code of ours runs there: tests kill the process from outside while the destination holds its
+    /// answer.
     C5,
     /// Answer read, not stored.
     C6,

@@ -1,0 +1,19 @@
+//! The command as its users have it: real processes, real files, real HTTP over loopback.
+//!
+//! What is true is read from the testbed's own ledger, never from the engine's tables. Every child is ended by its own id.
+
+mod access;
+mod admin;
+#[cfg(feature = "failpoints")]
+mod crash;
+mod crash;
+mod demo;
+mod destination;
+mod doctor;
+mod explain;
+mod file;
+mod review;
+mod serve;
+mod support;
+mod testbed;
+mod usage;

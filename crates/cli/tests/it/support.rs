@@ -1,0 +1,375 @@
+//! Folders, commands and children for tests with real processes.
+//!
+//! A [`Folder`] is a place of its own, with no variable of this program's inherited. A [`Child`] is ended when it is dropped,
+//! by its own handle. Nothing here sleeps to be in time: lines and ends are waited for.
+
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// The longest that any one thing is waited for.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A folder in which commands run.
+pub(crate) struct Folder {
+    dir: TempDir,
+}
+
+/// What a command that ended left behind.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    /// The exit code.
+    pub(crate) code: i32,
+    /// Standard output.
+    pub(crate) out: String,
+    /// Standard error.
+    pub(crate) err: String,
+}
+
+/// A command that runs on.
+pub(crate) struct Child {
+    child: std::process::Child,
+    lines: Receiver<String>,
+}
+
+/// A served engine.
+pub(crate) struct Server {
+    /// The process.
+    pub(crate) child: Child,
+    /// Where it answers.
+    pub(crate) address: String,
+    /// The file with its token.
+    pub(crate) token_file: PathBuf,
+}
+
+/// A testbed in a process of its own.
+pub(crate) struct Bed {
+    /// The process.
+    pub(crate) child: Child,
+    /// Where its destinations are.
+    pub(crate) base: String,
+    /// Where its ledger is.
+    pub(crate) admin: String,
+}
+
+impl Folder {
+    /// An empty one.
+    pub(crate) fn new() -> Self {
+        Self {
+            dir: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    /// One whose `factum.toml` has the testbed's destination `bed`, with short times.
+    pub(crate) fn with(bed: &Bed) -> Self {
+        let folder = Self::new();
+        folder.write("factum.toml", &configuration(&bed.base));
+        folder
+    }
+
+    /// A path in it.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// Writes a file.
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// Reads a file.
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// The command with these words, in this folder.
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_factum"));
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("FACTUM_") {
+                command.env_remove(name);
+            }
+        }
+        command
+            .args(words)
+            .current_dir(self.dir.path())
+            .stdin(Stdio::null())
+            .env("USER", "ana");
+        command
+    }
+
+    /// Runs a command to its end.
+    pub(crate) fn run(&self, words: &[&str]) -> Ran {
+        ended(self.command(words))
+    }
+
+    /// Runs a command that has to succeed, with `--json`; its value.
+    pub(crate) fn json(&self, words: &[&str]) -> Value {
+        let ran = self.run(&[words, &["--json"]].concat());
+        assert_eq!(ran.code, 0, "{words:?}: {ran:?}");
+        ran.json()
+    }
+
+    /// Runs a command that has to fail, with `--json`; its exit code and the problem.
+    pub(crate) fn refused(&self, words: &[&str]) -> (i32, Value) {
+        let ran = self.run(&[words, &["--json"]].concat());
+        assert_ne!(ran.code, 0, "{words:?}: {ran:?}");
+        assert_eq!(ran.out, "", "{words:?} has no result");
+        (
+            ran.code,
+            serde_json::from_str(&ran.err)
+                .unwrap_or_else(|error| panic!("{words:?}: {error}: {ran:?}")),
+        )
+    }
+
+    /// Serves on a free port, until the handle is dropped.
+    pub(crate) fn serve(&self) -> Server {
+        self.serve_with(&[])
+    }
+
+    /// The same, with variables.
+    pub(crate) fn serve_with(&self, variables: &[(&str, &str)]) -> Server {
+        let mut command = self.command(&["serve", "--listen", "127.0.0.1:0", "--json"]);
+        command.envs(variables.iter().copied());
+        let child = Child::start(command);
+        let said = child.json();
+        Server {
+            address: said["address"].as_str().unwrap().to_owned(),
+            token_file: said["token_file"].as_str().unwrap().into(),
+            child,
+        }
+    }
+
+    /// Submits to the testbed's destination, without waiting; the status.
+    pub(crate) fn submit(&self, operation: &str, key: &str, payload: &Value) -> Value {
+        self.json(&[
+            "submit",
+            "bed",
+            operation,
+            "--key",
+            key,
+            "--payload",
+            &payload.to_string(),
+        ])
+    }
+
+    /// Asks for a status until `wanted` holds.
+    pub(crate) fn status_when(&self, id: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let status = self.json(&["status", id]);
+            if wanted(&status) {
+                return status;
+            }
+            assert!(Instant::now() < deadline, "it never came: {status}");
+        }
+    }
+}
+
+/// A configuration with one testbed as `bed`, and short times so that tests end soon.
+pub(crate) fn configuration(base: &str) -> String {
+    let mut text = format!(
+        "[destinations.bed]\nprovider = \"testbed\"\nbase = \"{base}\"\naccount = \"testbed\"\n"
+    );
+    for (name, value) in [
+        ("linger", "200 ms"),
+        ("skew", "100 ms"),
+        ("write", "2 s"),
+        ("send_wait", "2 s"),
+        ("answer_wait", "5 s"),
+        ("pause_margin", "1 s"),
+        ("backoff", "100 ms"),
+        ("backoff_max", "1 s"),
+    ] {
+        writeln!(text, "limits.{name} = \"{value}\"").unwrap();
+    }
+    // A destination that loses answers on purpose is not one to be left alone for a while.
+    text.push_str("gate.circuit_failures = 0\n");
+    text
+}
+
+/// Runs a command to its end.
+pub(crate) fn ended(mut command: Command) -> Ran {
+    let output = command.output().unwrap();
+    Ran {
+        code: output.status.code().unwrap_or(-1),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// Runs a command to its end, with this on its standard input.
+pub(crate) fn ended_with_input(mut command: Command, input: &str) -> Ran {
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(input.as_bytes())
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    Ran {
+        code: output.status.code().unwrap_or(-1),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+impl Ran {
+    /// Its output, which has to be one JSON value.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
+
+impl Child {
+    /// Starts a command; its standard error is this process's own.
+    pub(crate) fn start(mut command: Command) -> Self {
+        command.stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let out = child.stdout.take().unwrap();
+        let (says, lines) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(out).lines().map_while(Result::ok) {
+                if says.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Self { child, lines }
+    }
+
+    /// The next line of its output.
+    pub(crate) fn line(&self) -> String {
+        self.lines
+            .recv_timeout(PATIENCE)
+            .expect("the child says something")
+    }
+
+    /// The next line, which has to be JSON.
+    pub(crate) fn json(&self) -> Value {
+        let line = self.line();
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
+    }
+
+    /// Its process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Asks it to end.
+    pub(crate) fn terminate(&self) {
+        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
+    }
+
+    /// Ends it at once, as a power cut would end it.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Waits for its end.
+    pub(crate) fn ended(&mut self) -> ExitStatus {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(Instant::now() < deadline, "the child does not end");
+            // The lines end with the process, so this waits for an event and not for time to pass.
+            let _ = self.lines.recv_timeout(Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Server {
+    /// Its token.
+    pub(crate) fn token(&self) -> String {
+        std::fs::read_to_string(&self.token_file)
+            .unwrap()
+            .trim()
+            .to_owned()
+    }
+
+    /// Ends it in good order.
+    pub(crate) fn stop(mut self) {
+        self.child.terminate();
+        assert!(self.child.ended().success());
+    }
+}
+
+impl Bed {
+    /// A testbed without faults.
+    pub(crate) fn start() -> Self {
+        Self::with(&[])
+    }
+
+    /// A testbed with these further words, such as `--faults`.
+    pub(crate) fn with(words: &[&str]) -> Self {
+        let folder = Folder::new();
+        let free = [
+            "testbed",
+            "--listen",
+            "127.0.0.1:0",
+            "--admin-listen",
+            "127.0.0.1:0",
+            "--json",
+        ];
+        let child = Child::start(folder.command(&[&free, words].concat()));
+        let said = child.json();
+        Self {
+            base: said["address"].as_str().unwrap().to_owned(),
+            admin: said["admin"].as_str().unwrap().to_owned(),
+            child,
+        }
+    }
+
+    /// What really happened there.
+    pub(crate) fn counts(&self) -> Value {
+        Folder::new().json(&["testbed", "ledger", &self.admin])
+    }
+
+    /// Effects that exist, by business reference.
+    pub(crate) fn effects(&self, business: &str) -> u64 {
+        self.counts()["by_business"][business]
+            .as_u64()
+            .unwrap_or_default()
+    }
+
+    /// Effect requests that came over the wire.
+    pub(crate) fn deliveries(&self) -> u64 {
+        self.counts()["deliveries"].as_u64().unwrap()
+    }
+}
+
+/// A payload that is counted by this business reference.
+pub(crate) fn business(name: &str) -> Value {
+    json!({"business": name})
+}
+
+/// The mode bits of a file.
+pub(crate) fn mode(path: &Path) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}

@@ -6,12 +6,14 @@
 use factum_core::Span;
 use factum_core::evidence::{AnswerClass, Receipt};
 use factum_core::promise::LookupBy;
+use serde_json::Value;
 
+use crate::compare;
 use crate::contract::Contract;
-use crate::http::HttpAnswer;
+use crate::http::{HttpAnswer, HttpRequest};
 use crate::parts::Take;
 use crate::pointer::Pointer;
-use crate::rules::{Outcome, Same};
+use crate::rules::{Mark, Outcome};
 use crate::when::Seen;
 
 /// What an answer says, in the contract's own terms.
@@ -25,6 +27,8 @@ pub struct Reading {
     pub replayed: bool,
     /// Not before this long, as the destination advises. Only seconds are read: an HTTP date needs a clock.
     pub retry_after: Option<Span>,
+    /// Of an unknown: the destination says that the request is not in flight any more, whatever became of it.
+    pub settled: bool,
 }
 
 /// Our own marks, by which an answer is recognised as ours (R31).
@@ -55,12 +59,17 @@ impl Take {
                 let (_, last) = path.trim_end_matches('/').rsplit_once('/')?;
                 (!last.is_empty()).then(|| last.to_owned())
             }
+            Self::Between(before, after) => {
+                let (_, rest) = seen.body_text()?.split_once(before.as_str())?;
+                let (found, _) = rest.split_once(after.as_str())?;
+                (!found.is_empty()).then(|| found.to_owned())
+            }
         }
     }
 }
 
-impl Same {
-    fn holds(&self, seen: &Seen<'_>, ours: &Ours<'_>) -> bool {
+impl Mark {
+    pub(crate) fn holds(&self, seen: &Seen<'_>, ours: &Ours<'_>) -> bool {
         let mark = match self.with {
             LookupBy::Reference => ours.reference,
             LookupBy::Key => ours.key,
@@ -71,7 +80,12 @@ impl Same {
 
 impl Outcome {
     /// What the answer means; unknown where a required member is missing.
-    fn apply(&self, seen: &Seen<'_>, marks: &Ours<'_>) -> (AnswerClass, Option<Receipt>) {
+    fn apply(
+        &self,
+        seen: &Seen<'_>,
+        marks: &Ours<'_>,
+        sent: Option<&Value>,
+    ) -> (AnswerClass, Option<Receipt>) {
         let take = |take: &Option<Take>| take.as_ref().and_then(|take| take.from(seen));
         let unknown = (AnswerClass::Unknown, None);
         match self {
@@ -79,10 +93,12 @@ impl Outcome {
                 receipt,
                 aliases,
                 ours,
+                same,
             } => {
                 let found = take(receipt);
                 let lacks_receipt = receipt.is_some() && found.is_none();
-                if lacks_receipt || ours.as_ref().is_some_and(|ours| !ours.holds(seen, marks)) {
+                let foreign = ours.as_ref().is_some_and(|ours| !ours.holds(seen, marks));
+                if lacks_receipt || foreign || !same.iter().all(|same| same.holds(sent, seen)) {
                     return unknown;
                 }
                 let aliases = aliases.iter().filter_map(|at| seen.text(at)).collect();
@@ -110,15 +126,20 @@ impl Outcome {
                 };
                 (class, None)
             }
-            Self::AlreadyExists { receipt, ours } => {
-                let ours = ours.as_ref().is_some_and(|ours| ours.holds(seen, marks));
+            Self::AlreadyExists {
+                receipt,
+                ours,
+                same,
+            } => {
+                let ours = ours.as_ref().is_some_and(|ours| ours.holds(seen, marks))
+                    && same.iter().all(|same| same.holds(sent, seen));
                 let receipt = take(receipt).map(Receipt::new);
                 (AnswerClass::AlreadyExists { ours }, receipt)
             }
             Self::InProgress => (AnswerClass::InProgress, None),
             Self::Mismatch => (AnswerClass::Mismatch, None),
             Self::Busy => (AnswerClass::Busy, None),
-            Self::Unknown => unknown,
+            Self::Unknown { .. } => unknown,
         }
     }
 }
@@ -141,20 +162,42 @@ impl Contract {
     /// What an answer to the effect request that carried these marks means.
     #[must_use]
     pub fn read_answer_to(&self, answer: &HttpAnswer, ours: &Ours<'_>) -> Reading {
+        self.read(answer, ours, None)
+    }
+
+    /// What an answer to this effect request means. Only with the request at hand an answer is recognised that the contract
+    /// compares with what was sent (R31); for all others it is the same as [`Contract::read_answer_to`].
+    #[must_use]
+    pub fn read_answer_of(
+        &self,
+        answer: &HttpAnswer,
+        ours: &Ours<'_>,
+        request: &HttpRequest,
+    ) -> Reading {
+        self.read(answer, ours, compare::document(request).as_ref())
+    }
+
+    fn read(&self, answer: &HttpAnswer, ours: &Ours<'_>, sent: Option<&Value>) -> Reading {
         let seen = Seen::new(answer);
         let mut rules = self.answers.iter().chain(&self.provider.answers);
         let rule = rules.find(|rule| rule.when.holds(&seen));
         let (class, receipt) = match rule {
-            Some(rule) => rule.outcome.apply(&seen, ours),
+            Some(rule) => rule.outcome.apply(&seen, ours, sent),
             None => (AnswerClass::Unknown, None),
         };
+        let settled = rule.is_some_and(|r| r.outcome == Outcome::Unknown { settled: true });
         let repeat = self.key.as_ref().and_then(|key| key.repeat.as_ref());
         let replayed = repeat.and_then(|repeat| repeat.replayed.as_ref());
+        let mut retry_after = retry_after(self.provider.retry_after.as_ref(), &seen);
+        if class == AnswerClass::InProgress {
+            retry_after = retry_after.max(self.repeat_wait_min());
+        }
         Reading {
             class,
             receipt,
             replayed: replayed.is_some_and(|when| when.holds(&seen)),
-            retry_after: retry_after(self.provider.retry_after.as_ref(), &seen),
+            retry_after,
+            settled,
         }
     }
 }

@@ -40,6 +40,22 @@ pub enum BuildErrorKind {
     TooLarge,
     /// The contract has no such request.
     NotInContract,
+    /// It has to be an object.
+    NotObject,
+    /// A list has to hold exactly one item here.
+    NotSingle,
+    /// It is no file: `filename`, and one of `text` and `base64`.
+    NotFile,
+    /// It is not of the type that the contract's schema names.
+    WrongType,
+    /// It is none of the values that the contract's schema lists.
+    NotListed,
+    /// It is shorter, or holds less, than the contract's schema allows.
+    TooShort,
+    /// It is longer, or holds more, than the contract's schema allows.
+    TooLong,
+    /// It is a number outside of what the contract's schema allows.
+    OutOfRange,
 }
 
 impl BuildError {
@@ -69,6 +85,14 @@ impl BuildErrorKind {
             Self::Ambiguous => "occurs twice",
             Self::TooLarge => "is larger than the provider takes",
             Self::NotInContract => "is not part of this contract",
+            Self::NotObject => "is not an object",
+            Self::NotSingle => "does not hold exactly one item",
+            Self::NotFile => "is not a file that can be sent",
+            Self::WrongType => "is not of the type that is wanted",
+            Self::NotListed => "is none of the values that are taken",
+            Self::TooShort => "is shorter than is taken",
+            Self::TooLong => "is longer than is taken",
+            Self::OutOfRange => "is outside of what is taken",
         }
     }
 
@@ -89,6 +113,14 @@ impl BuildErrorKind {
             Self::Ambiguous => "name it once",
             Self::TooLarge => "send less",
             Self::NotInContract => "add the section to the contract",
+            Self::NotObject => "send an object",
+            Self::NotSingle => "submit one item at a time, each as an action of its own",
+            Self::NotFile => "write `filename`, and its content as `text` or as `base64`",
+            Self::WrongType
+            | Self::NotListed
+            | Self::TooShort
+            | Self::TooLong
+            | Self::OutOfRange => "see the operation's input schema",
         }
     }
 }

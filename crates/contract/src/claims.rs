@@ -16,6 +16,8 @@ pub struct Source {
     pub grade: Grade,
     /// The words that carry the claim.
     pub quote: Option<String>,
+    /// The version of the interface that it speaks of, where the page names one.
+    pub api_version: Option<String>,
 }
 
 /// Who says so.
@@ -25,6 +27,8 @@ pub enum Origin {
     Page(String),
     /// A person, or a team.
     Person(String),
+    /// The report of a probe, by its file or its name.
+    Report(String),
 }
 
 /// What a source is worth, best first.
@@ -135,22 +139,30 @@ impl Claims {
 impl Source {
     fn read(section: &Section<'_>) -> Option<Self> {
         let quote = section.words("quote");
-        let (page, person) = (section.get("url"), section.get("person"));
+        let api_version = section.words("api_version");
+        let page = section.get("url");
+        let (person, report) = (section.get("person"), section.get("report"));
         let (read, date) = (section.get("read"), section.get("date"));
         let grade = section.get("grade");
-        let (origin, date, usual) = match (page, person) {
-            (Some(page), None) => {
+        let (origin, date, usual) = match (page, person, report) {
+            (Some(page), None, None) => {
                 reject(date, "belongs to a person", "write `read` beside `url`");
                 let address = page.checked(address(page.text()?))?;
                 (Origin::Page(address), need(section, read, "read"), None)
             }
-            (None, Some(person)) => {
+            (None, Some(person), None) => {
                 reject(read, "belongs to a page", "write `date` beside `person`");
                 let name = person.words()?.to_owned();
                 let date = need(section, date, "date");
                 (Origin::Person(name), date, Some(Grade::InHouse))
             }
-            (page, _) => {
+            (None, None, Some(report)) => {
+                reject(read, "belongs to a page", "write `date` beside `report`");
+                let name = report.words()?.to_owned();
+                let date = need(section, date, "date");
+                (Origin::Report(name), date, Some(Grade::Probed))
+            }
+            (page, _, _) => {
                 let message = match page {
                     Some(_) => "names both a page and a person",
                     None => "names neither a page nor a person",
@@ -170,6 +182,7 @@ impl Source {
             date,
             grade,
             quote,
+            api_version,
         })
     }
 }
@@ -198,7 +211,7 @@ fn address(text: &str) -> Result<String, Complaint> {
     })
 }
 
-fn day(text: &str) -> Result<String, Complaint> {
+pub(crate) fn day(text: &str) -> Result<String, Complaint> {
     let parts: Vec<&str> = text.split('-').collect();
     let number = |part: &str, width: usize| {
         let digits = part.len() == width && part.bytes().all(|byte| byte.is_ascii_digit());

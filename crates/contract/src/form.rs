@@ -26,6 +26,10 @@ pub(crate) enum Alphabet {
     Base32Hex,
     /// `A-Za-z0-9-_`
     Base64Url,
+    /// `A-Za-z0-9`
+    Alphanumeric,
+    /// `0-9`, a whole number without a leading zero.
+    Digits,
     /// A UUID in lower case with hyphens.
     Uuid,
 }
@@ -36,6 +40,8 @@ impl Word for Alphabet {
         ("base32", Self::Base32),
         ("base32hex", Self::Base32Hex),
         ("base64url", Self::Base64Url),
+        ("alphanumeric", Self::Alphanumeric),
+        ("digits", Self::Digits),
         ("uuid", Self::Uuid),
     ];
 }
@@ -57,16 +63,25 @@ impl Alphabet {
             Self::Base32 => b"abcdefghijklmnopqrstuvwxyz234567",
             Self::Base32Hex => b"0123456789abcdefghijklmnopqrstuv",
             Self::Base64Url => b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_",
+            Self::Alphanumeric => b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789",
+            Self::Digits => b"0123456789",
         }
     }
 
-    /// Bits in one character; every alphabet has a power of two.
-    fn bits(self) -> usize {
+    /// Hundredths of a bit in one character, rounded down.
+    fn centibits(self) -> usize {
         match self {
-            Self::Hex | Self::Uuid => 4,
-            Self::Base32 | Self::Base32Hex => 5,
-            Self::Base64Url => 6,
+            Self::Hex | Self::Uuid => 400,
+            Self::Base32 | Self::Base32Hex => 500,
+            Self::Base64Url => 600,
+            Self::Alphanumeric => 595,
+            Self::Digits => 332,
         }
+    }
+
+    /// Whether a character is a whole number of bits.
+    fn is_power_of_two(self) -> bool {
+        self.characters().len().is_power_of_two()
     }
 
     /// Characters that hold at least this many bits.
@@ -74,7 +89,7 @@ impl Alphabet {
         if self == Self::Uuid {
             36
         } else {
-            bits.div_ceil(self.bits())
+            (bits * 100).div_ceil(self.centibits())
         }
     }
 
@@ -90,7 +105,7 @@ impl Form {
         if self.alphabet == Alphabet::Uuid {
             122
         } else {
-            self.alphabet.bits() * self.length
+            self.alphabet.centibits() * self.length / 100
         }
     }
 
@@ -105,18 +120,18 @@ impl Form {
         hasher.update(&[u8::from(self.alphabet == Alphabet::Uuid)]);
         hasher.update(&u64::try_from(self.length).unwrap_or(u64::MAX).to_le_bytes());
         hasher.update(bytes);
-        let hash = hasher.finalize();
-        let text = match self.alphabet {
-            Alphabet::Uuid => uuid(hash.as_bytes()),
-            Alphabet::Hex | Alphabet::Base32 | Alphabet::Base32Hex | Alphabet::Base64Url => {
-                self.digits(hash.as_bytes())
-            }
+        let text = if self.alphabet == Alphabet::Uuid {
+            uuid(hasher.finalize().as_bytes())
+        } else if self.alphabet.is_power_of_two() {
+            self.digits(hasher.finalize().as_bytes())
+        } else {
+            self.drawn(hasher.finalize_xof())
         };
         format!("{}{text}", self.prefix)
     }
 
     fn digits(&self, hash: &[u8; 32]) -> String {
-        let (characters, width) = (self.alphabet.characters(), self.alphabet.bits());
+        let (characters, width) = (self.alphabet.characters(), self.alphabet.centibits() / 100);
         let bit = |at: usize| {
             let byte = hash.get(at / 8).copied().unwrap_or(0);
             usize::from(byte >> (7 - at % 8) & 1)
@@ -126,6 +141,25 @@ impl Form {
                 let first = place * width;
                 let digit = (first..first + width).fold(0, |digit, at| digit << 1 | bit(at));
                 char::from(characters[digit])
+            })
+            .collect()
+    }
+}
+
+impl Form {
+    /// For alphabets that bits do not divide into: 64 bits of the hash for each character, so that none is seen more often
+    /// than another by more than one in 2^57.
+    fn drawn(&self, mut hash: blake3::OutputReader) -> String {
+        let characters = self.alphabet.characters();
+        (0..self.length)
+            .map(|place| {
+                let mut bytes = [0; 8];
+                hash.fill(&mut bytes);
+                // A number has no zero in front, so that writing it as a number loses nothing.
+                let from = usize::from(self.alphabet == Alphabet::Digits && place == 0);
+                let choices = u64::try_from(characters.len() - from).unwrap_or(1);
+                let drawn = u64::from_le_bytes(bytes) % choices;
+                char::from(characters[from + usize::try_from(drawn).unwrap_or_default()])
             })
             .collect()
     }
@@ -168,6 +202,8 @@ mod tests {
             (Alphabet::Base32, 52),
             (Alphabet::Base32Hex, 25),
             (Alphabet::Base64Url, 43),
+            (Alphabet::Alphanumeric, 44),
+            (Alphabet::Digits, 19),
         ] {
             let text = encode(alphabet, length, Purpose::Key);
             assert_eq!(text.len(), length, "{alphabet:?}");
@@ -206,6 +242,14 @@ mod tests {
         assert_eq!(
             encode(Alphabet::Base32, 26, Purpose::Reference),
             "26xjnzwafbewekw56pnspdnpys"
+        );
+        assert_eq!(
+            encode(Alphabet::Digits, 19, Purpose::Key),
+            "9596924894736783890"
+        );
+        assert_eq!(
+            encode(Alphabet::Alphanumeric, 25, Purpose::Key),
+            "2TiNHQQHHz1MW0yQB7jEhEQt7"
         );
     }
 }

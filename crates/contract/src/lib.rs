@@ -8,19 +8,30 @@
 //!
 //! Nothing here sends, waits, retries or decides: it gives the core its promises and its evidence in the core's words.
 
+mod about;
 mod answers;
+mod base64;
+mod body;
 mod build_error;
 mod catalogue;
 mod claims;
+mod compare;
+mod condition;
+mod conditions;
+mod consistency;
 mod contract;
+mod date;
 mod digest;
+mod document;
 mod duration;
 mod effect;
+mod examples;
 mod finding;
 mod form;
 pub mod http;
 mod kept;
 mod key;
+mod key_place;
 mod lookup;
 mod operator;
 mod parts;
@@ -29,8 +40,11 @@ mod product;
 mod promises;
 mod provider;
 mod questions;
+mod read;
+mod repeat;
 mod request;
 mod rules;
+mod schema;
 mod shape;
 mod source;
 mod splice;

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::build_error::BuildError;
 use crate::claims::Claims;
+use crate::conditions;
 use crate::contract::Contract;
 use crate::http::{HttpAnswer, HttpRequest};
 use crate::parts::{self, Take, optional, receipt};
@@ -96,11 +97,11 @@ impl Lookup {
         let request = Request::read(section, "GET", &[mark]);
         let next_path = optional(section.get("next_path"), |n| path(n, &[mark, "cursor"]));
         let success = success(section);
-        let absent = optional(section.get("absent"), parts::when);
+        let absent = optional(section.get("absent"), conditions::when);
         let items = optional(section.get("items"), parts::exact_pointer);
         let ours = section.need("ours").and_then(|node| parts::pointer(&node));
         let receipt = receipt(section);
-        let queued = optional(section.get("queued"), parts::json_tests);
+        let queued = optional(section.get("queued"), conditions::json_tests);
         let object = optional(section.get("object"), parts::exact_pointer);
         let complete = complete(section);
         let next = optional(section.get("next"), parts::exact_pointer);
@@ -205,7 +206,7 @@ fn complete(section: &Section<'_>) -> Option<Complete> {
     }
     let (form, value) = parts::choice(&node, &["tests", "total"])?;
     match form.as_str() {
-        "tests" => parts::json_tests(&value).map(Complete::Tests),
+        "tests" => conditions::json_tests(&value).map(Complete::Tests),
         _ => parts::exact_pointer(&value).map(Complete::Total),
     }
 }

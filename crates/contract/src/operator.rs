@@ -7,8 +7,9 @@ use factum_core::promise::{Consequence, Retention};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::contract::{Contract, Neither};
+use crate::contract::Contract;
 use crate::duration;
+use crate::read::Neither;
 use crate::source::Word;
 
 /// Settings of one operation at one destination, as configurations write them.
@@ -135,7 +136,7 @@ impl Contract {
     pub(crate) fn relied_retention(&self) -> Option<Retention> {
         let repeat = self.key.as_ref()?.repeat.as_ref()?;
         let relied = self.claims.relied_on("/key/repeat");
-        relied.then_some(repeat.retention)
+        relied.then(|| repeat.promised())
     }
 }
 

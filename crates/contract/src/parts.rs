@@ -1,4 +1,4 @@
-//! The small parts that every section of a contract is written with: lengths of time, places, statuses, conditions, headers.
+//! The small parts that every section of a contract is written with: lengths of time, places, statuses, headers.
 
 use factum_core::Span;
 use factum_core::promise::{Consequence, Retention};
@@ -10,7 +10,7 @@ use crate::pointer::Pointer;
 use crate::request::known_names;
 use crate::source::{Node, Section, Word};
 use crate::template::{Template, is_header_text};
-use crate::when::{HeaderTest, JsonTest, JsonType, Scalar, StatusSet, Test, When};
+use crate::when::StatusSet;
 
 impl Word for Consequence {
     const WORDS: &'static [(&'static str, Self)] = &[
@@ -18,17 +18,6 @@ impl Word for Consequence {
         ("reversible", Self::Reversible),
         ("costly", Self::Costly),
         ("irreversible", Self::Irreversible),
-    ];
-}
-
-impl Word for JsonType {
-    const WORDS: &'static [(&'static str, Self)] = &[
-        ("string", Self::Text),
-        ("number", Self::Number),
-        ("boolean", Self::Flag),
-        ("array", Self::List),
-        ("object", Self::Object),
-        ("null", Self::Null),
     ];
 }
 
@@ -41,6 +30,8 @@ pub(crate) enum Take {
     Header(String),
     /// The last segment of the path in a header, as in `Location`.
     LastSegment(String),
+    /// What stands between two texts of a body that is not JSON.
+    Between(String, String),
 }
 
 /// A member that may be missing, and has to be right if it is there.
@@ -139,12 +130,31 @@ pub(crate) fn retention(node: &Node<'_>) -> Option<Retention> {
 }
 
 pub(crate) fn take(node: &Node<'_>) -> Option<Take> {
-    let (form, value) = choice(node, &["json", "header", "last_segment"])?;
+    let (form, value) = choice(node, &["json", "header", "last_segment", "between"])?;
     match form.as_str() {
+        "between" => between(&value),
         "json" => exact_pointer(&value).map(Take::Json),
         "header" => header_name(&value).map(Take::Header),
         _ => header_name(&value).map(Take::LastSegment),
     }
+}
+
+fn between(node: &Node<'_>) -> Option<Take> {
+    let ends = node.list(false)?;
+    let [before, after] = ends.as_slice() else {
+        let message = "does not name two texts";
+        node.error("between", message, "write [\"<Id>\", \"</Id>\"]");
+        return None;
+    };
+    let (before, after) = (before.words(), after.words());
+    Some(Take::Between(before?.to_owned(), after?.to_owned()))
+}
+
+/// The name of a parameter of the submission.
+pub(crate) fn param_name(node: &Node<'_>) -> Option<String> {
+    let name = node.text()?;
+    let template = node.checked(Template::parse(&format!("{{{name}}}")))?;
+    known_names(node, &template.names(), &[]).then(|| name.to_owned())
 }
 
 /// A header's name in lower case.
@@ -263,118 +273,4 @@ fn status_range(text: &str) -> Result<std::ops::RangeInclusive<u16>, Complaint> 
             "write 201, \"4xx\" or \"500-599\"",
         )
     })
-}
-
-/// A condition over an answer; at least one part.
-pub(crate) fn when(node: &Node<'_>) -> Option<When> {
-    let section = node.section()?;
-    let status = section.get("status");
-    let headers = section.get("headers");
-    let json = section.get("json");
-    section.end();
-    if status.is_none() && headers.is_none() && json.is_none() {
-        let remedy = "name a status, headers or json";
-        node.error("matcher_empty", "holds for every answer", remedy);
-        return None;
-    }
-    let status = match status {
-        Some(node) => Some(self::status(&node)?),
-        None => None,
-    };
-    let headers = match headers {
-        Some(node) => tests(&node, header_test)?,
-        None => Vec::new(),
-    };
-    let json = match json {
-        Some(node) => tests(&node, json_test)?,
-        None => Vec::new(),
-    };
-    Some(When {
-        status,
-        headers,
-        json,
-    })
-}
-
-/// A list of tests, or one test.
-fn tests<T>(node: &Node<'_>, read: impl Fn(&Node<'_>) -> Option<T>) -> Option<Vec<T>> {
-    let list = node.list(true)?;
-    if list.is_empty() {
-        let message = "holds for every answer";
-        node.error("matcher_empty", message, "name a test, or leave it out");
-        return None;
-    }
-    list.iter().map(read).collect()
-}
-
-/// Conditions on a JSON document.
-pub(crate) fn json_tests(node: &Node<'_>) -> Option<Vec<JsonTest>> {
-    tests(node, json_test)
-}
-
-fn header_test(node: &Node<'_>) -> Option<HeaderTest> {
-    let section = node.section()?;
-    let name = section.need("name").and_then(|node| header_name(&node));
-    let equals = section.get("equals");
-    section.end();
-    let equals = match equals {
-        Some(node) => Some(node.text()?.to_owned()),
-        None => None,
-    };
-    name.map(|name| HeaderTest { name, equals })
-}
-
-fn json_test(node: &Node<'_>) -> Option<JsonTest> {
-    let section = node.section()?;
-    let at = section.need("at").and_then(|node| pointer(&node));
-    let forms = ["equals", "one_of", "exists", "absent", "type"];
-    let given: Vec<_> = forms
-        .into_iter()
-        .filter_map(|form| section.get(form).map(|node| (form, node)))
-        .collect();
-    section.end();
-    let [(form, value)] = given.as_slice() else {
-        let message = format!("has {} tests at one place", given.len());
-        let remedy = format!("write exactly one of {}", forms.join(", "));
-        node.error("predicate", message, remedy);
-        return None;
-    };
-    let test = match *form {
-        "equals" => Test::OneOf(vec![scalar(value)?]),
-        "one_of" => {
-            let values = value.list(false)?;
-            if values.is_empty() {
-                value.error("predicate", "lists nothing", "list the values");
-                return None;
-            }
-            Test::OneOf(values.iter().map(scalar).collect::<Option<_>>()?)
-        }
-        "type" => Test::Type(value.word()?),
-        form => {
-            if !value.flag()? {
-                let other = if form == "exists" { "absent" } else { "exists" };
-                let remedy = format!("write `{other} = true`");
-                value.error("predicate", "can only be true", remedy);
-                return None;
-            }
-            if form == "exists" {
-                Test::Exists
-            } else {
-                Test::Absent
-            }
-        }
-    };
-    at.map(|at| JsonTest { at, test })
-}
-
-fn scalar(node: &Node<'_>) -> Option<Scalar> {
-    match node.value() {
-        DeValue::String(text) => Some(Scalar::Text(text.to_string())),
-        DeValue::Integer(_) => node.integer().map(Scalar::Integer),
-        DeValue::Boolean(flag) => Some(Scalar::Flag(*flag)),
-        DeValue::Float(_) | DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => {
-            node.wrong_type("a text, an integer, true or false");
-            None
-        }
-    }
 }

@@ -1,8 +1,11 @@
 //! JSON pointers (RFC 6901), with `*` for "any element" where a contract reads, and `-` for "a new last element" where it writes.
 
+use std::fmt;
+
 use serde_json::Value;
 
 use crate::finding::Complaint;
+use crate::source::child;
 
 /// A pointer into a JSON document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +45,11 @@ impl Pointer {
         &self.0
     }
 
+    /// The pointer to what holds its part of this number.
+    pub(crate) fn parent_of(&self, part: usize) -> Self {
+        Self(self.0.iter().take(part).cloned().collect())
+    }
+
     /// Whether it means several places.
     pub(crate) fn has_wildcard(&self) -> bool {
         self.0.iter().any(|part| part == "*")
@@ -64,6 +72,16 @@ impl Pointer {
     /// The text or number that it points at, as text; none where there is another thing, or an empty text.
     pub(crate) fn text(&self, document: &Value) -> Option<String> {
         self.get(document).and_then(text_of)
+    }
+}
+
+impl fmt::Display for Pointer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self
+            .0
+            .iter()
+            .fold(String::new(), |path, part| child(&path, part));
+        f.write_str(&path)
     }
 }
 

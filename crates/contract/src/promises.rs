@@ -7,8 +7,10 @@ use factum_core::promise::{
 };
 
 use crate::claims::Grade;
+use crate::condition::Condition;
 use crate::contract::Contract;
-use crate::key::Concurrent;
+use crate::http::HttpRequest;
+use crate::repeat::Concurrent;
 use crate::rules::Rule;
 
 impl Contract {
@@ -26,9 +28,36 @@ impl Contract {
             }),
             processing_max: self.processing_promise(),
             path_is_direct: self.effect.direct && self.claimed("/effect/direct"),
-            condition_checked: self.effect.condition_checked
-                && self.claims.relied_on("/effect/condition_checked"),
+            condition_checked: self.condition_promise(),
         }
+    }
+
+    /// The same for this one effect request: an escape clause of the key's retention can apply to it, and a condition that
+    /// not every submission gives may be in it (R4, R14).
+    #[must_use]
+    pub fn promises_for(&self, request: &HttpRequest) -> Promises {
+        let mut promises = self.promises();
+        let repeat = self.key.as_ref().and_then(|key| key.repeat.as_ref());
+        if repeat.is_some_and(|repeat| repeat.escaped_by(request))
+            && let Some(key) = &mut promises.key
+        {
+            key.retention = Retention::Unpublished;
+        }
+        let condition = self.effect.condition.as_ref();
+        let stands = condition.is_some_and(|condition| condition.stands_in(request));
+        promises.condition_checked |= stands && self.claims.relied_on("/effect/condition");
+        promises
+    }
+
+    fn condition_promise(&self) -> bool {
+        let checked = |path| self.claims.relied_on(path);
+        let always = self
+            .effect
+            .condition
+            .as_ref()
+            .is_some_and(Condition::always);
+        (self.effect.condition_checked && checked("/effect/condition_checked"))
+            || (always && checked("/effect/condition"))
     }
 
     fn accepts(&self) -> bool {
@@ -55,7 +84,7 @@ impl Contract {
         Some(KeyPromise {
             retention,
             concurrent_repeat_stated,
-            stores_errors: repeat.stored.errors,
+            stores_errors: repeat.keeps_errors(),
             scope_includes_credential: repeat.scope_includes_credential(),
         })
     }

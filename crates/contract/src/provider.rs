@@ -3,6 +3,7 @@
 use factum_core::Span;
 
 use crate::claims::Claims;
+use crate::examples::Examples;
 use crate::finding::Finding;
 use crate::parts::{self, Take, optional};
 use crate::rules::{self, KeyIs, Rule};
@@ -21,6 +22,7 @@ pub struct Provider {
     pub limits: ProviderLimits,
     pub(crate) answers: Vec<Rule>,
     pub(crate) retry_after: Option<Take>,
+    pub(crate) examples: Examples,
 }
 
 /// How a provider can be authenticated to.
@@ -77,7 +79,10 @@ impl Provider {
             tree.and_then(|tree| Self::read(&report.root(&tree)))
         };
         match provider {
-            Some(provider) if !report.failed() => Ok(provider),
+            Some(mut provider) if !report.failed() => {
+                provider.examples.place(file, text);
+                Ok(provider)
+            }
             _ => Err(report.into_findings()),
         }
     }
@@ -96,8 +101,10 @@ impl Provider {
         };
         let retry_after = optional(root.get("retry_after"), parts::take);
         let answers = rules::read(root, KeyIs::PerOperation, &mut claims);
+        let examples = Examples::read(root);
         root.end();
         Some(Self {
+            examples: examples?,
             name: name?,
             title: title?,
             auth: auth?,

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::body::{self, FormStyle};
 use crate::build_error::{BuildError, BuildErrorKind};
+use crate::document::Query;
 use crate::http::HttpRequest;
 use crate::parts;
 use crate::shape::Shape;
@@ -15,8 +17,16 @@ pub(crate) struct Request {
     pub(crate) method: String,
     pub(crate) path: Template,
     pub(crate) headers: Vec<(String, Template)>,
-    /// A body that the contract writes itself.
-    pub(crate) json: Option<Shape>,
+    pub(crate) own: Own,
+}
+
+/// A body that the contract writes itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Own {
+    None,
+    Json(Shape),
+    Form(Shape),
+    Graphql(Query),
 }
 
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
@@ -29,16 +39,13 @@ impl Request {
             None => Some(usual_method.to_owned()),
         };
         let headers = parts::headers(section, made);
-        let json = section.get("json").and_then(|node| {
-            let shape = Shape::read(&node)?;
-            known_names(&node, &shape.names(), made).then_some(shape)
-        });
+        let own = Own::read(section, made);
         let path = section.need("path").and_then(|node| path(&node, made));
         Some(Self {
             method: method?,
             path: path?,
             headers,
-            json,
+            own: own.unwrap_or(Own::None),
         })
     }
 
@@ -46,7 +53,11 @@ impl Request {
     pub(crate) fn names(&self) -> BTreeSet<&str> {
         let mut names = self.path.names();
         names.extend(self.headers.iter().flat_map(|(_, t)| t.names()));
-        names.extend(self.json.iter().flat_map(Shape::names));
+        match &self.own {
+            Own::None => {}
+            Own::Json(shape) | Own::Form(shape) => names.extend(shape.names()),
+            Own::Graphql(query) => names.extend(query.names()),
+        }
         names
     }
 
@@ -56,21 +67,55 @@ impl Request {
         for (name, template) in &self.headers {
             headers.push((name.clone(), template.fill_header(values)?));
         }
-        let body = match &self.json {
-            Some(shape) => shape.fill(values)?.to_string().into_bytes(),
-            None => Vec::new(),
-        };
+        let (body, content_type) = self.own.fill(values)?;
         let mut request = HttpRequest {
             method: self.method.clone(),
             path_and_query: self.path.fill_path(values)?,
             headers,
-            body,
+            body: body.into_bytes(),
         };
-        if self.json.is_some() {
-            default_header(&mut request, "content-type", "application/json");
+        if !content_type.is_empty() {
+            default_header(&mut request, "content-type", content_type);
         }
         default_header(&mut request, "accept", "application/json");
         Ok(request)
+    }
+}
+
+impl Own {
+    /// `json`, `form` or `graphql`: at most one. None where it could not be read.
+    fn read(section: &Section<'_>, made: &[&str]) -> Option<Self> {
+        let json = section.get("json");
+        let form = section.get("form");
+        let graphql = section.get("graphql");
+        match (json, form, graphql) {
+            (None, None, None) => Some(Self::None),
+            (Some(node), None, None) => Shape::read_known(&node, made).map(Self::Json),
+            (None, Some(node), None) => {
+                node.section()?;
+                Shape::read_known(&node, made).map(Self::Form)
+            }
+            (None, None, Some(node)) => Query::read(&node, made).map(Self::Graphql),
+            (_, _, _) => {
+                let message = "writes more than one body";
+                let remedy = "keep one of `json`, `form` and `graphql`";
+                section.error("", "body_form", message, remedy);
+                None
+            }
+        }
+    }
+
+    /// The body and its content type; both empty where there is none.
+    fn fill(&self, values: &Values<'_>) -> Result<(String, &'static str), BuildError> {
+        Ok(match self {
+            Self::None => (String::new(), ""),
+            Self::Json(shape) => (shape.fill(values)?.to_string(), "application/json"),
+            Self::Form(shape) => {
+                let text = body::form(&shape.fill(values)?, FormStyle::default())?;
+                (text, "application/x-www-form-urlencoded")
+            }
+            Self::Graphql(query) => (query.fill(values)?, "application/json"),
+        })
     }
 }
 

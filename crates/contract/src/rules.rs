@@ -6,6 +6,8 @@
 use factum_core::promise::LookupBy;
 
 use crate::claims::Claims;
+use crate::compare::Same;
+use crate::conditions;
 use crate::key::Key;
 use crate::parts::{self, Take, optional, receipt};
 use crate::pointer::Pointer;
@@ -33,7 +35,8 @@ pub(crate) enum Outcome {
     Done {
         receipt: Option<Take>,
         aliases: Vec<Pointer>,
-        ours: Option<Same>,
+        ours: Option<Mark>,
+        same: Vec<Same>,
     },
     Accepted {
         object: Option<Take>,
@@ -46,17 +49,21 @@ pub(crate) enum Outcome {
     },
     AlreadyExists {
         receipt: Option<Take>,
-        ours: Option<Same>,
+        ours: Option<Mark>,
+        same: Vec<Same>,
     },
     InProgress,
     Mismatch,
     Busy,
-    Unknown,
+    /// `settled`: the destination says that the request is not in flight any more, whatever became of it.
+    Unknown {
+        settled: bool,
+    },
 }
 
 /// A member that has to equal one of our marks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Same {
+pub(crate) struct Mark {
     pub(crate) take: Take,
     pub(crate) with: LookupBy,
 }
@@ -150,7 +157,7 @@ impl KeyIs<'_> {
 impl Rule {
     fn read(section: &Section<'_>, key: KeyIs<'_>, claims: &Claims) -> Option<Self> {
         let when_node = section.need("when");
-        let when = when_node.as_ref().and_then(parts::when);
+        let when = when_node.as_ref().and_then(conditions::when);
         let class_node = section.need("class");
         let class: Option<Class> = class_node.as_ref().and_then(Node::word);
         let outcome = class.map(|class| outcome(section, class, key, claims));
@@ -178,6 +185,40 @@ impl Rule {
         self.outcome == Outcome::InProgress
     }
 
+    /// Whether success is read without comparing the answer with anything of ours.
+    pub(crate) fn is_done_uncompared(&self) -> bool {
+        match &self.outcome {
+            Outcome::Done { ours, same, .. } => ours.is_none() && same.is_empty(),
+            Outcome::Accepted { .. }
+            | Outcome::Refused { .. }
+            | Outcome::AlreadyExists { .. }
+            | Outcome::InProgress
+            | Outcome::Mismatch
+            | Outcome::Busy
+            | Outcome::Unknown { .. } => false,
+        }
+    }
+
+    /// The word of its class.
+    pub(crate) fn class_word(&self) -> &'static str {
+        match &self.outcome {
+            Outcome::Done { .. } => "done",
+            Outcome::Accepted { .. } => "accepted",
+            Outcome::Refused { declined, .. } => {
+                if *declined {
+                    "declined"
+                } else {
+                    "rejected"
+                }
+            }
+            Outcome::AlreadyExists { .. } => "already_exists",
+            Outcome::InProgress => "in_progress",
+            Outcome::Mismatch => "mismatch",
+            Outcome::Busy => "busy",
+            Outcome::Unknown { .. } => "unknown",
+        }
+    }
+
     pub(crate) fn is_mismatch(&self) -> bool {
         self.outcome == Outcome::Mismatch
     }
@@ -192,10 +233,12 @@ fn outcome(
     Some(match class {
         Class::Done => {
             let (receipt, aliases, ours) = (receipt(section), aliases(section), ours(section));
+            let same = Same::read(section);
             Outcome::Done {
                 receipt: receipt?,
                 aliases: aliases?,
                 ours: ours?,
+                same: same?,
             }
         }
         Class::Accepted => {
@@ -217,16 +260,19 @@ fn outcome(
         }
         Class::AlreadyExists => {
             let receipt = optional(section.get("receipt"), parts::take);
-            let ours = ours(section);
+            let (ours, same) = (ours(section), Same::read(section));
             Outcome::AlreadyExists {
                 receipt: receipt?,
                 ours: ours?,
+                same: same?,
             }
         }
         Class::InProgress => Outcome::InProgress,
         Class::Mismatch => Outcome::Mismatch,
         Class::Busy => Outcome::Busy,
-        Class::Unknown => Outcome::Unknown,
+        Class::Unknown => Outcome::Unknown {
+            settled: section.flag("settled"),
+        },
     })
 }
 
@@ -237,7 +283,7 @@ fn aliases(section: &Section<'_>) -> Option<Vec<Pointer>> {
     }
 }
 
-fn ours(section: &Section<'_>) -> Option<Option<Same>> {
+pub(crate) fn ours(section: &Section<'_>) -> Option<Option<Mark>> {
     optional(section.get("ours"), |node| {
         let section = node.section()?;
         let take = section.need("in").and_then(|node| parts::take(&node));
@@ -245,7 +291,7 @@ fn ours(section: &Section<'_>) -> Option<Option<Same>> {
             .get("with")
             .map_or(Some(LookupBy::Reference), |node| node.word());
         section.end();
-        Some(Same {
+        Some(Mark {
             take: take?,
             with: with?,
         })

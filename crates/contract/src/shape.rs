@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use toml::de::DeValue;
 
 use crate::build_error::BuildError;
+use crate::request::known_names;
 use crate::source::Node;
 use crate::template::{Template, Values};
 
@@ -44,6 +45,12 @@ impl Shape {
                 None
             }
         }
+    }
+
+    /// From the contract's text, where only these of the reserved names have a value.
+    pub(crate) fn read_known(node: &Node<'_>, made: &[&str]) -> Option<Self> {
+        let shape = Self::read(node)?;
+        known_names(node, &shape.names(), made).then_some(shape)
     }
 
     /// The names of all its places.

@@ -10,6 +10,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::examples::Spot;
 use crate::finding::{Complaint, Finding, Severity};
 
 /// One file, and what is wrong with it so far.
@@ -99,6 +100,14 @@ impl<'t> Report<'t> {
 impl<'a> Node<'a> {
     pub(crate) fn value(&self) -> &'a DeValue<'a> {
         self.value
+    }
+
+    /// Its place, for what is found out about it later.
+    pub(crate) fn spot(&self) -> Spot {
+        Spot {
+            span: self.span.clone(),
+            member: self.path.clone(),
+        }
     }
 
     pub(crate) fn complain(&self, complaint: Complaint) {
@@ -214,6 +223,12 @@ impl<'a> Node<'a> {
             path: self.path.clone(),
             asked: RefCell::default(),
         })
+    }
+
+    /// Whether it is a table with this member.
+    pub(crate) fn section_has(&self, name: &str) -> bool {
+        let table = self.value.as_table();
+        table.is_some_and(|table| table.iter().any(|(key, _)| key.get_ref() == name))
     }
 
     pub(crate) fn is_table(&self) -> bool {

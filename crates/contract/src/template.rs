@@ -7,9 +7,11 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use factum_core::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::build_error::{BuildError, BuildErrorKind};
+use crate::date;
 use crate::finding::Complaint;
 
 /// A text with places for values.
@@ -23,7 +25,17 @@ enum Piece {
 }
 
 /// The names that never stand for a parameter.
-pub(crate) const RESERVED: [&str; 4] = ["key", "reference", "object", "cursor"];
+pub(crate) const RESERVED: [&str; 9] = [
+    "key",
+    "reference",
+    "object",
+    "cursor",
+    "first_sent",
+    "first_sent_iso",
+    "since",
+    "since_unix",
+    "since_ms",
+];
 
 /// What the places are filled with.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,6 +45,10 @@ pub(crate) struct Values<'a> {
     pub(crate) reference: Option<&'a str>,
     pub(crate) object: Option<&'a str>,
     pub(crate) cursor: Option<&'a str>,
+    /// When the action was recorded: equal on every attempt, and not later than the first send.
+    pub(crate) first_sent: Option<Timestamp>,
+    /// Nothing of the action can have arrived before.
+    pub(crate) since: Option<Timestamp>,
 }
 
 impl Template {
@@ -147,11 +163,17 @@ impl Template {
 impl Values<'_> {
     /// The value of this name as JSON: parameters keep their type.
     pub(crate) fn json(&self, name: &str) -> Result<Value, BuildError> {
+        let owned = |text: Option<&str>| text.map(str::to_owned);
         let made = match name {
-            "key" => self.key,
-            "reference" => self.reference,
-            "object" => self.object,
-            "cursor" => self.cursor,
+            "key" => owned(self.key),
+            "reference" => owned(self.reference),
+            "object" => owned(self.object),
+            "cursor" => owned(self.cursor),
+            "first_sent" => self.first_sent.map(date::to_http),
+            "first_sent_iso" => self.first_sent.map(date::to_rfc3339),
+            "since" => self.since.map(date::to_rfc3339),
+            "since_unix" => self.since.map(|t| date::to_seconds(t).to_string()),
+            "since_ms" => self.since.map(|t| format!("{}000", date::to_seconds(t))),
             _ => {
                 let value = self.params.and_then(|params| params.get(name));
                 return match value {
@@ -167,13 +189,16 @@ impl Values<'_> {
             }
         };
         match made {
-            Some("") => Err(BuildError::new(member(name), BuildErrorKind::Empty)),
-            Some(text) => Ok(Value::String(text.to_owned())),
+            Some(text) if text.is_empty() => {
+                Err(BuildError::new(member(name), BuildErrorKind::Empty))
+            }
+            Some(text) => Ok(Value::String(text)),
             None => Err(BuildError::new(member(name), BuildErrorKind::Missing)),
         }
     }
 
-    fn text(&self, name: &str) -> Result<String, BuildError> {
+    /// The value of this name as plain text.
+    pub(crate) fn text(&self, name: &str) -> Result<String, BuildError> {
         Ok(match self.json(name)? {
             Value::String(text) => text,
             other => other.to_string(),
@@ -244,7 +269,7 @@ fn decoded(text: &str) -> String {
 }
 
 /// Percent-encodes everything but the unreserved characters of RFC 3986.
-fn encode_into(out: &mut String, value: &str) {
+pub(crate) fn encode_into(out: &mut String, value: &str) {
     for byte in value.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
             out.push(char::from(byte));

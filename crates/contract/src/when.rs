@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use serde_json::{Number, Value};
 
 use crate::http::HttpAnswer;
-use crate::pointer::Pointer;
+use crate::pointer::{Pointer, text_of};
 
 /// All of its parts have to hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,17 +16,38 @@ pub(crate) struct When {
     pub(crate) status: Option<StatusSet>,
     pub(crate) headers: Vec<HeaderTest>,
     pub(crate) json: Vec<JsonTest>,
+    pub(crate) text: Vec<TextTest>,
+    pub(crate) graphql: Option<Graphql>,
+}
+
+/// How a GraphQL answer stands, as its specification has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Graphql {
+    /// There is `data`, and no error at all.
+    Ok,
+    /// There are errors and no member `data`: the request was refused before any field was run.
+    RequestError,
+    /// There are errors beside a member `data`, null included: fields were run.
+    FieldError,
+}
+
+/// Something holds for a body that is read as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum TextTest {
+    Contains(String),
+    StartsWith(String),
 }
 
 /// Status codes: any of the ranges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StatusSet(pub(crate) Vec<RangeInclusive<u16>>);
 
-/// A header is there, and has this value if one is named. Names in lower case; values compared without regard to case.
+/// Something holds for a header. Names in lower case; values compared without regard to case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HeaderTest {
     pub(crate) name: String,
-    pub(crate) equals: Option<String>,
+    /// One of the tests that a text can meet.
+    pub(crate) test: Test,
 }
 
 /// Something holds at a place of a JSON document.
@@ -47,6 +68,18 @@ pub(crate) enum Test {
     Absent,
     /// It is of this type.
     Type(JsonType),
+    /// It is there, and it is none of these.
+    NoneOf(Vec<Scalar>),
+    /// It is a list of so many elements.
+    Length(usize),
+    /// It is a text, a list or an object with something in it.
+    NotEmpty,
+    /// It is a text that holds this one.
+    Contains(String),
+    /// It is a text that begins so.
+    StartsWith(String),
+    /// It is one of these statuses, as a number or as its digits: an item of a batch has one of its own.
+    Status(StatusSet),
 }
 
 /// A plain value to compare with.
@@ -88,6 +121,14 @@ impl<'a> Seen<'a> {
     pub(crate) fn text(&self, at: &Pointer) -> Option<String> {
         at.text(self.json.as_ref()?)
     }
+
+    /// The body as text, if it is one and was read to its end.
+    pub(crate) fn body_text(&self) -> Option<&'a str> {
+        let whole = !self.answer.truncated;
+        whole
+            .then(|| std::str::from_utf8(&self.answer.body).ok())
+            .flatten()
+    }
 }
 
 impl When {
@@ -97,6 +138,15 @@ impl When {
         status.is_none_or(|set| set.contains(seen.answer.status))
             && self.headers.iter().all(|test| test.holds(seen.answer))
             && self.json_holds(seen.json.as_ref())
+            && self.text_holds(seen)
+            && self
+                .graphql
+                .is_none_or(|wanted| Graphql::of(seen) == Some(wanted))
+    }
+
+    fn text_holds(&self, seen: &Seen<'_>) -> bool {
+        let holds = |text: &str| self.text.iter().all(|test| test.holds(text));
+        self.text.is_empty() || seen.body_text().is_some_and(holds)
     }
 
     fn json_holds(&self, document: Option<&Value>) -> bool {
@@ -106,7 +156,8 @@ impl When {
 
     /// Whether nothing but the status is looked at.
     pub(crate) fn by_status_alone(&self) -> bool {
-        self.headers.is_empty() && self.json.is_empty()
+        let unread = self.text.is_empty() && self.graphql.is_none();
+        self.headers.is_empty() && self.json.is_empty() && unread
     }
 
     /// Whether it is certain that whatever `later` holds for, this holds for too.
@@ -119,6 +170,8 @@ impl When {
         status
             && self.headers.iter().all(|test| later.headers.contains(test))
             && self.json.iter().all(|test| later.json.contains(test))
+            && self.text.iter().all(|test| later.text.contains(test))
+            && (self.graphql.is_none() || self.graphql == later.graphql)
     }
 }
 
@@ -145,21 +198,93 @@ impl StatusSet {
     }
 }
 
+impl Graphql {
+    /// None where the answer is not GraphQL's: another body than an object, errors that are no list.
+    fn of(seen: &Seen<'_>) -> Option<Self> {
+        let Some(Value::Object(answer)) = &seen.json else {
+            return None;
+        };
+        let errors = match answer.get("errors") {
+            None | Some(Value::Null) => 0,
+            Some(Value::Array(errors)) => errors.len(),
+            Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) => {
+                return None;
+            }
+        };
+        match (answer.get("data"), errors) {
+            (Some(Value::Object(_)), 0) => Some(Self::Ok),
+            (_, 0) => None,
+            (None, _) => Some(Self::RequestError),
+            (Some(_), _) => Some(Self::FieldError),
+        }
+    }
+}
+
+impl TextTest {
+    fn holds(&self, text: &str) -> bool {
+        match self {
+            Self::Contains(part) => text.contains(part.as_str()),
+            Self::StartsWith(start) => text.starts_with(start.as_str()),
+        }
+    }
+}
+
 impl HeaderTest {
     fn holds(&self, answer: &HttpAnswer) -> bool {
-        let mut values = answer
-            .headers
-            .iter()
+        let values = answer.headers.iter();
+        let mut values = values
             .filter(|(name, _)| *name == self.name)
             .map(|(_, value)| value.trim());
-        match &self.equals {
-            Some(wanted) => values.any(|value| value.eq_ignore_ascii_case(wanted)),
-            None => values.next().is_some(),
+        match &self.test {
+            Test::Absent => values.next().is_none(),
+            Test::OneOf(wanted) => values.any(|value| {
+                let equals =
+                    |w: &Scalar| matches!(w, Scalar::Text(w) if value.eq_ignore_ascii_case(w));
+                wanted.iter().any(equals)
+            }),
+            Test::StartsWith(start) => values.any(|value| {
+                let head = value.get(..start.len());
+                head.is_some_and(|head| head.eq_ignore_ascii_case(start))
+            }),
+            Test::Exists
+            | Test::Type(_)
+            | Test::NoneOf(_)
+            | Test::Length(_)
+            | Test::NotEmpty
+            | Test::Contains(_)
+            | Test::Status(_) => values.next().is_some(),
         }
     }
 }
 
 impl JsonTest {
+    /// The same test with its texts passed through this.
+    pub(crate) fn with_texts(&self, put: &dyn Fn(&str) -> String) -> Self {
+        let scalars = |list: &[Scalar]| {
+            let scalar = |scalar: &Scalar| match scalar {
+                Scalar::Text(text) => Scalar::Text(put(text)),
+                Scalar::Integer(_) | Scalar::Flag(_) => scalar.clone(),
+            };
+            list.iter().map(scalar).collect()
+        };
+        let test = match &self.test {
+            Test::OneOf(list) => Test::OneOf(scalars(list)),
+            Test::NoneOf(list) => Test::NoneOf(scalars(list)),
+            Test::Contains(text) => Test::Contains(put(text)),
+            Test::StartsWith(text) => Test::StartsWith(put(text)),
+            Test::Exists
+            | Test::Absent
+            | Test::Type(_)
+            | Test::Length(_)
+            | Test::NotEmpty
+            | Test::Status(_) => self.test.clone(),
+        };
+        Self {
+            at: self.at.clone(),
+            test,
+        }
+    }
+
     /// Whether it holds for this document. With `*` in the place, for any of the elements; absence, for all of them.
     pub(crate) fn holds(&self, document: &Value) -> bool {
         let found = self.at.all(document);
@@ -169,6 +294,26 @@ impl JsonTest {
             Test::Exists => found.any(|value| !value.is_null()),
             Test::Absent => found.all(Value::is_null),
             Test::Type(wanted) => found.any(|value| wanted.is(value)),
+            Test::NoneOf(unwanted) => {
+                let values: Vec<&Value> = found.filter(|value| !value.is_null()).collect();
+                let differs = |value: &&Value| !unwanted.iter().any(|w| w.equals(value));
+                !values.is_empty() && values.iter().all(differs)
+            }
+            Test::Length(length) => found.any(|v| v.as_array().is_some_and(|l| l.len() == *length)),
+            Test::NotEmpty => found.any(|value| match value {
+                Value::String(text) => !text.is_empty(),
+                Value::Array(items) => !items.is_empty(),
+                Value::Object(members) => !members.is_empty(),
+                Value::Null | Value::Bool(_) | Value::Number(_) => false,
+            }),
+            Test::Contains(part) => found.any(|v| v.as_str().is_some_and(|t| t.contains(part))),
+            Test::StartsWith(start) => {
+                found.any(|v| v.as_str().is_some_and(|t| t.starts_with(start.as_str())))
+            }
+            Test::Status(wanted) => found.any(|value| {
+                let code = text_of(value).and_then(|text| text.parse().ok());
+                code.is_some_and(|code| wanted.contains(code))
+            }),
         }
     }
 }
@@ -190,7 +335,7 @@ fn integer(number: &Number) -> Option<i64> {
 }
 
 impl JsonType {
-    fn is(self, value: &Value) -> bool {
+    pub(crate) fn is(self, value: &Value) -> bool {
         match self {
             Self::Text => value.is_string(),
             Self::Number => value.is_number(),

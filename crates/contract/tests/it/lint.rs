@@ -160,7 +160,7 @@ const TEXT_AND_TYPES: &[Row] = &[
         "finish = false",
         "colour = \"red\"",
         &[
-            "5:1 /colour unknown_member | known here: answers, cancel, claims, consequence, effect, finish, key, lookup, neither, operation, poll, processing, product, provider, reference, title, whoami",
+            "5:1 /colour unknown_member | known here: answers, api_version, cancel, claims, consequence, effect, examples, finish, input, key, lookup, neither, operation, poll, processing, product, provider, reference, requires, review_by, title, verified_on, whoami",
         ],
     ),
     Row(
@@ -347,7 +347,7 @@ fn a_finding_shows_its_line() {
         shown(&findings),
         "contracts/p/o.toml:17:12: /key/alphabet: does not know `base36` [unknown_word]\n   \
          |\n17 | alphabet = \"base36\"\n   |            ^^^^^^^^\n   \
-         = write one of hex, base32, base32hex, base64url, uuid"
+         = write one of hex, base32, base32hex, base64url, alphanumeric, digits, uuid"
     );
 }
 
@@ -357,7 +357,7 @@ fn keys_need_a_key() {
     let rows = [
         (
             "[effect]\npath = \"/{key}\"\n",
-            "6:8 /effect/path place | use parameters, or {reference}",
+            "6:8 /effect/path place | use parameters, or {reference}, {first_sent}, {first_sent_iso}",
         ),
         (
             "[effect]\npath = \"/\"\n[[answers]]\nwhen = { status = 409 }\nclass = \"in_progress\"\n",

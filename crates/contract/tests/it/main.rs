@@ -2,10 +2,12 @@
 
 mod build;
 mod catalogue;
+mod examples;
 mod fuzz;
 mod lint;
 mod lookup;
 mod operator;
+mod places;
 mod promises;
 mod questions;
 mod read;

@@ -44,14 +44,14 @@ const RULES: &[Row] = &[
         "{ at = \"/ok\", equals = true } }\nclass = \"acc",
         "{ at = \"/ok\" } }\nclass = \"acc",
         &[
-            "34:31 /answers/0/when/json predicate | write exactly one of equals, one_of, exists, absent, type",
+            "34:31 /answers/0/when/json predicate | write exactly one of equals, one_of, none_of, exists, absent, type, length, not_empty, contains, starts_with, status",
         ],
     ),
     Row(
         "{ at = \"/ok\", equals = true } }\nclass = \"acc",
         "{ at = \"/ok\", equals = true, exists = true } }\nclass = \"acc",
         &[
-            "34:31 /answers/0/when/json predicate | write exactly one of equals, one_of, exists, absent, type",
+            "34:31 /answers/0/when/json predicate | write exactly one of equals, one_of, none_of, exists, absent, type, length, not_empty, contains, starts_with, status",
         ],
     ),
     Row(
@@ -88,7 +88,7 @@ const RULES: &[Row] = &[
         "class = \"done\"",
         &[
             "33:1 /answers/0/receipt receipt_missing | add `receipt = { json = \"/id\" }`, or `receipt = \"none\"` if there is none",
-            "36:1 /answers/0/object unknown_member | known here: aliases, class, ours, receipt, source, when",
+            "36:1 /answers/0/object unknown_member | known here: aliases, class, ours, receipt, same, source, when",
         ],
     ),
     Row(

@@ -63,7 +63,9 @@ const EFFECTS: &[Row] = &[
     Row(
         "\"/a/{brand}\"",
         "\"/a/{object}\"",
-        &["9:8 /effect/path place | use parameters, or {key}, {reference}"],
+        &[
+            "9:8 /effect/path place | use parameters, or {key}, {reference}, {first_sent}, {first_sent_iso}",
+        ],
     ),
     Row(
         "X-Brand = \"{brand}\"",
@@ -88,7 +90,9 @@ const EFFECTS: &[Row] = &[
     Row(
         "X-Brand = \"{brand}\"",
         "X-Brand = \"{cursor}\"",
-        &["10:23 /effect/headers/X-Brand place | use parameters, or {key}, {reference}"],
+        &[
+            "10:23 /effect/headers/X-Brand place | use parameters, or {key}, {reference}, {first_sent}, {first_sent_iso}",
+        ],
     ),
     Row(
         "X-Brand = \"{brand}\"",
@@ -127,7 +131,9 @@ const EFFECTS: &[Row] = &[
     Row(
         "to = \"{reference}\" }",
         "to = \"{object}\" }",
-        &["11:26 /effect/set/0/to place | use parameters, or {key}, {reference}"],
+        &[
+            "11:26 /effect/set/0/to place | use parameters, or {key}, {reference}, {first_sent}, {first_sent_iso}",
+        ],
     ),
     Row(
         "to = \"{reference}\" }",
@@ -171,18 +177,22 @@ const KEYS: &[Row] = &[
         "{ header = \"Idempotency-Key\" }",
         "\"body\"",
         &[
-            "16:9 /key/place unknown_word | write \"path\", { header = … }, { quoted_header = … } or { member = … }",
+            "16:9 /key/place unknown_word | write \"path\", or a table with one of header, quoted_header, member, field, variable, item, query, directive, given",
         ],
     ),
     Row(
         "{ header = \"Idempotency-Key\" }",
         "{ cookie = \"k\" }",
-        &["16:11 /key/place/cookie unknown_member | known here: header, member, quoted_header"],
+        &[
+            "16:11 /key/place/cookie unknown_member | known here: directive, field, given, header, item, member, query, quoted_header, variable",
+        ],
     ),
     Row(
         "{ header = \"Idempotency-Key\" }",
         "{ header = \"K\", member = \"/k\" }",
-        &["16:9 /key/place one_form | write exactly one of header, quoted_header, member"],
+        &[
+            "16:9 /key/place one_form | write exactly one of header, quoted_header, member, field, variable, item, query, directive, given",
+        ],
     ),
     Row(
         "{ header = \"Idempotency-Key\" }",
@@ -205,7 +215,7 @@ const KEYS: &[Row] = &[
         "\"base32\"",
         "\"base36\"",
         &[
-            "17:12 /key/alphabet unknown_word | write one of hex, base32, base32hex, base64url, uuid",
+            "17:12 /key/alphabet unknown_word | write one of hex, base32, base32hex, base64url, alphanumeric, digits, uuid",
         ],
     ),
     Row(
@@ -280,7 +290,7 @@ const KEYS: &[Row] = &[
         "scope = [\"account\"]",
         "scope = [\"planet\"]",
         &[
-            "24:10 /key/repeat/scope/0 unknown_word | write one of account, credential, endpoint, host",
+            "24:10 /key/repeat/scope/0 unknown_word | write one of account, company_account, app, user, user_app, author, device, credential, endpoint, path, host, region, zone, environment, calendar, queue, topic, message_group, stream",
         ],
     ),
     Row(

@@ -2,4 +2,5 @@
 //! step out.
 
 mod kit;
+mod model;
 mod rules;

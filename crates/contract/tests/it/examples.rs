@@ -138,7 +138,7 @@ fn malformed_examples_are_findings() {
         (
             "request = { refused = \"/params/brand\" }",
             "poll = { status = 99 }\nshows = \"working\"",
-            "41:17 /examples/2/poll/status out_of_range",
+            "41:19 /examples/2/poll/status out_of_range",
         ),
         (
             "request = { refused = \"/params/brand\" }",

@@ -177,7 +177,8 @@ pub fn status_line(release: &Release, standing: &Standing) -> String {
     }
     let (state, next, reference, because) = match standing {
         Standing::NotAsked => {
-            return "published; what became of the announcement cannot be asked just now".to_owned();
+            return "published; what became of the announcement cannot be asked just now"
+                .to_owned();
         }
         Standing::NotPickedUp => return "published; announcement pending".to_owned(),
         Standing::Known {

@@ -50,7 +50,8 @@ impl Desk for Embedded {
         if now.say != last.say {
             return Ok(now);
         }
-        let changed = async { while changes.recv().await.is_ok_and(|change| change.action != id) {} };
+        let changed =
+            async { while changes.recv().await.is_ok_and(|change| change.action != id) {} };
         // Without a change within the moment it stands as before.
         let _ = tokio::time::timeout(MOMENT, changed).await;
         Ok(standing(self.factum.status(id).await?))

@@ -102,6 +102,10 @@ fn has_result(record: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use factum::core::evidence::{Lookup, LookupAnswer, PollAnswer, Receipt};
+    use factum::core::promise::LookupBy;
+    use factum::core::{AttemptNo, Epoch, Evidence, EvidenceId, Fact, Timestamp};
+    use factum::view::EvidenceView;
     use serde_json::json;
 
     fn marked(attempt: u32, permission: &str) -> Value {
@@ -116,82 +120,113 @@ mod tests {
         json!({"fact": fact, "says": says, "detail": {}})
     }
 
+    fn settles(evidence: &[Value], expected: SettledBy) {
+        assert_eq!(SettledBy::of(evidence), expected, "{evidence:?}");
+    }
+
     #[test]
-    fn the_record_that_settles_says_by_what() {
-        let lost = said("lost", "attempt 1: …");
+    fn an_answer_settles_by_what_opened_its_send() {
         let first = marked(1, "first");
-        let cases = [
-            (vec![first.clone(), answered(1, "done")], SettledBy::Reply),
-            (
-                vec![first.clone(), answered(1, "rejected")],
-                SettledBy::Reply,
-            ),
-            (
-                vec![
-                    first.clone(),
-                    lost.clone(),
-                    marked(2, "same_key"),
-                    answered(2, "done"),
-                ],
-                SettledBy::SameKey,
-            ),
-            (
-                vec![
-                    first.clone(),
-                    lost.clone(),
-                    said("looked_up", "looked up: found T-1"),
-                ],
-                SettledBy::Lookup,
-            ),
-            (
-                vec![
-                    first.clone(),
-                    lost.clone(),
-                    said("looked_up", "looked up: nothing of ours is shown"),
-                    marked(2, "proven_absent"),
-                    answered(2, "done"),
-                ],
-                SettledBy::Lookup,
-            ),
-            (
-                vec![
-                    first.clone(),
-                    lost.clone(),
-                    said("cancel_marked", "cancel 1 by key may now write"),
-                    said("cancel_answered", "withdrawn by key: T-1"),
-                    marked(2, "proven_absent"),
-                    answered(2, "done"),
-                ],
-                SettledBy::CancelByKey,
-            ),
-            (
-                vec![
-                    first.clone(),
-                    answered(1, "accepted"),
-                    said("polled", "asked: completed as T-1"),
-                ],
-                SettledBy::Poll,
-            ),
-            (
-                vec![
-                    first.clone(),
-                    lost.clone(),
-                    said("verdict", "ana ruled: happened"),
-                ],
-                SettledBy::Person,
-            ),
-            (
-                vec![
-                    first,
-                    answered(1, "busy"),
-                    marked(2, "proven_not_sent"),
-                    answered(2, "done"),
-                ],
-                SettledBy::Reply,
-            ),
+        let lost = said("lost", "attempt 1: …");
+        let absent = said("looked_up", "looked up: nothing of ours is shown");
+        let withdrawn = said("cancel_answered", "withdrawn by key: T-1");
+        settles(&[first.clone(), answered(1, "done")], SettledBy::Reply);
+        settles(&[first.clone(), answered(1, "rejected")], SettledBy::Reply);
+        let refused = [
+            first.clone(),
+            answered(1, "busy"),
+            marked(2, "proven_not_sent"),
+            answered(2, "done"),
         ];
-        for (evidence, expected) in cases {
-            assert_eq!(SettledBy::of(&evidence), expected, "{evidence:?}");
-        }
+        settles(&refused, SettledBy::Reply);
+        let repeated = [
+            first.clone(),
+            lost.clone(),
+            marked(2, "same_key"),
+            answered(2, "done"),
+        ];
+        settles(&repeated, SettledBy::SameKey);
+        let looked = [
+            first.clone(),
+            lost.clone(),
+            absent,
+            marked(2, "proven_absent"),
+            answered(2, "done"),
+        ];
+        settles(&looked, SettledBy::Lookup);
+        let cancelled = [
+            first,
+            lost,
+            withdrawn,
+            marked(2, "proven_absent"),
+            answered(2, "done"),
+        ];
+        settles(&cancelled, SettledBy::CancelByKey);
+    }
+
+    #[test]
+    fn questions_and_people_settle_too() {
+        let first = marked(1, "first");
+        let lost = said("lost", "attempt 1: …");
+        let found = [
+            first.clone(),
+            lost.clone(),
+            said("looked_up", "looked up: found T-1"),
+        ];
+        settles(&found, SettledBy::Lookup);
+        let polled = [
+            first.clone(),
+            answered(1, "accepted"),
+            said("polled", "asked: completed as T-1"),
+        ];
+        settles(&polled, SettledBy::Poll);
+        let working = [
+            first.clone(),
+            answered(1, "done"),
+            said("polled", "asked: not completed yet"),
+        ];
+        settles(&working, SettledBy::Reply);
+        settles(
+            &[first, lost, said("verdict", "ana ruled: happened")],
+            SettledBy::Person,
+        );
+    }
+
+    #[test]
+    fn the_words_are_those_that_the_library_writes() {
+        let seen = |fact: Fact| {
+            let evidence = Evidence {
+                id: EvidenceId(1),
+                at: Timestamp::EARLIEST,
+                fact,
+            };
+            has_result(&serde_json::to_value(EvidenceView::of(&evidence)).unwrap())
+        };
+        let polled = |answer| {
+            let (attempt, asked_at) = (AttemptNo(1), Timestamp::EARLIEST);
+            seen(Fact::Polled {
+                attempt,
+                asked_at,
+                answer,
+            })
+        };
+        let looked_up = |answer| {
+            let (asked_at, by, epoch) = (Timestamp::EARLIEST, LookupBy::Reference, Epoch(0));
+            seen(Fact::LookedUp(Lookup {
+                asked_at,
+                by,
+                epoch,
+                answer,
+            }))
+        };
+        let why = || "…".to_owned();
+        assert!(polled(PollAnswer::Completed(Some(Receipt::new("T-1")))));
+        assert!(polled(PollAnswer::Completed(None)));
+        assert!(polled(PollAnswer::Failed { why: why() }));
+        assert!(!polled(PollAnswer::Working));
+        assert!(!polled(PollAnswer::Inconclusive { why: why() }));
+        assert!(looked_up(LookupAnswer::Found(vec![Receipt::new("T-1")])));
+        assert!(!looked_up(LookupAnswer::Absent));
+        assert!(!looked_up(LookupAnswer::Inconclusive { why: why() }));
     }
 }

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use anyhow::Context;
 use factum_testbed::{Event, Filter, Kind, LedgerView, Mode};
-use release_desk::{Channel, Note, Release, ReleaseDesk, approved_notes, status_line};
+use release_desk::{
+    Channel, Note, Release, ReleaseDesk, Standing as Announcement, approved_notes, status_line,
+};
 use serde_json::{Value, json};
 use support_desk::{Desk, Standing, Ticket, script};
 use tokio::time::Instant;
@@ -24,6 +26,9 @@ const MOMENT: u64 = 1;
 
 /// How soon it is looked again whether an intent was picked up.
 const PICK_UP: Duration = Duration::from_millis(50);
+
+/// How often the colleague looks after one announcement: what is sent again may lose its answer again.
+const LOOKS: usize = 3;
 
 /// What both stories need.
 pub(super) struct Stage<'a> {
@@ -68,39 +73,34 @@ impl Stage<'_> {
 
     async fn follow(&self, desk: &ReleaseDesk, mut release: Release) -> anyhow::Result<()> {
         let mut shown = String::new();
-        let mut ruled = false;
+        let mut looked_at = Vec::new();
         loop {
-            if let Some(now) = desk
-                .releases()?
-                .into_iter()
-                .find(|now| now.key == release.key)
-            {
+            let releases = desk.releases()?;
+            if let Some(now) = releases.into_iter().find(|now| now.key == release.key) {
                 release = now;
             }
             let status = self.announcement(&release).await?;
-            let standing = status
-                .as_ref()
-                .map_or(release_desk::Standing::NotPickedUp, known);
+            let standing = status.as_ref().map_or(Announcement::NotPickedUp, known);
             let line = status_line(&release, &standing);
             if line != shown {
-                self.screen
-                    .line(&format!("  release desk: {}: {line}", release.name));
+                self.tell(&release, &line);
                 shown = line;
             }
-            let in_review = status
-                .as_ref()
-                .is_some_and(|status| status["next"]["do"] == "review");
-            if in_review && !ruled {
-                ruled = true;
-                self.colleague(&release, status.as_ref()).await?;
-            } else if release.refused.is_some()
-                || status.as_ref().is_some_and(rests)
-                || Instant::now() >= self.deadline
-            {
-                return Ok(());
-            } else if status.is_none() {
+            let over = Instant::now() >= self.deadline || release.refused.is_some();
+            match &status {
+                _ if over => return Ok(()),
                 // The pick-up happens in another process and announces itself to nobody.
-                tokio::time::sleep(PICK_UP).await;
+                None => tokio::time::sleep(PICK_UP).await,
+                Some(status) if in_review(status) => {
+                    let version = status["version"].as_u64();
+                    if looked_at.contains(&version) || looked_at.len() >= LOOKS {
+                        return Ok(());
+                    }
+                    looked_at.push(version);
+                    self.colleague(&release, status).await?;
+                }
+                Some(status) if rests(status) => return Ok(()),
+                Some(_) => {}
             }
         }
     }
@@ -122,8 +122,7 @@ impl Stage<'_> {
     }
 
     /// The colleague looks into the channel, and says what is there.
-    async fn colleague(&self, release: &Release, status: Option<&Value>) -> anyhow::Result<()> {
-        let Some(status) = status else { return Ok(()) };
+    async fn colleague(&self, release: &Release, status: &Value) -> anyhow::Result<()> {
         let rows = self.ledger.rows(&Filter::business(&release.key));
         let seen = rows
             .into_iter()
@@ -143,10 +142,7 @@ impl Stage<'_> {
             } else {
                 "does not see it there, and has it sent again"
             };
-            self.screen.line(&format!(
-                "  release desk: {}: a colleague looks, and {saw}",
-                release.name
-            ));
+            self.tell(release, &format!("a colleague looks, and {saw}"));
         }
         Ok(())
     }
@@ -156,6 +152,11 @@ impl Stage<'_> {
         let status = status.with_context(|| format!("the engine knows no action {id} any more"))?;
         self.memory.saw(text(&status, "/key")?, &status);
         standing(&status)
+    }
+
+    fn tell(&self, release: &Release, text: &str) {
+        self.screen
+            .line(&format!("  release desk: {}: {text}", release.name));
     }
 
     /// Plays the conversation to its end.
@@ -175,14 +176,18 @@ impl Stage<'_> {
     }
 }
 
-fn known(status: &Value) -> release_desk::Standing {
+fn in_review(status: &Value) -> bool {
+    status["next"]["do"] == "review"
+}
+
+fn known(status: &Value) -> Announcement {
     let member = |pointer: &str| {
         status
             .pointer(pointer)
             .and_then(Value::as_str)
             .map(str::to_owned)
     };
-    release_desk::Standing::Known {
+    Announcement::Known {
         state: member("/state").unwrap_or_default(),
         next: member("/next/do").unwrap_or_default(),
         reference: member("/receipt/reference"),

@@ -1,5 +1,7 @@
 //! Runs the application as a reader would: against a testbed, one that loses answers too, and twice on the same folder.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::path::Path;
 
 use factum_faults::FaultPlan;

@@ -16,6 +16,7 @@ mod place;
 mod render;
 mod wait;
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -89,6 +90,7 @@ fn log(default: &str) -> Result<(), Failure> {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal() && !place::no_color())
         .with_target(false)
         .init();
     Ok(())

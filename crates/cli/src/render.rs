@@ -72,7 +72,7 @@ pub(crate) fn state(out: Out, word: &str) -> String {
 pub(crate) fn table(out: Out, heads: &[&str]) -> Table {
     let mut table = Table::new();
     table
-        .load_style(presets::UTF8_HORIZONTAL_ONLY)
+        .load_style(presets::NOTHING)
         .set_header(heads.to_vec());
     if out.terminal {
         table.set_content_arrangement(ContentArrangement::Dynamic);

@@ -35,8 +35,11 @@ pub(crate) async fn run(args: Args, config: Option<&Path>, out: Out) -> Result<E
         out.value(&cancelled);
         return Ok(exit::code(exit::OK));
     }
-    out.line(match render::text(&cancelled, "cancel") {
-        "stopped" => "stopped: nothing was sent, and nothing will be",
+    let happened = render::text(&cancelled["action"], "happened");
+    out.line(match (render::text(&cancelled, "cancel"), happened) {
+        ("stopped", _) => "stopped: nothing was sent, and nothing will be",
+        (_, "yes") => "too late: it is done",
+        (_, "no") => "nothing to stop: it is settled, and nothing was done",
         _ => "too late to be sure: nothing more is sent, and what was sent counts as it turns out",
     });
     out.line(render::status(out, &cancelled["action"]));

@@ -92,9 +92,9 @@ pub(crate) struct Args {
     /// Lines under way at once
     #[arg(long, value_name = "N", default_value_t = 16, requires = "file", value_parser = clap::value_parser!(u16).range(1..=256))]
     concurrency: u16,
-    /// How long to go on with a line while nobody takes it
-    #[arg(long, value_name = "TIME", default_value = "1min", value_parser = wait::parse)]
-    retry_for: Duration,
+    /// How long to submit again while nobody takes it [default: 5s, with --file 1min]
+    #[arg(long, value_name = "TIME", value_parser = wait::parse)]
+    retry_for: Option<Duration>,
 }
 
 pub(crate) async fn run(args: Args, config: Option<&Path>, out: Out) -> Result<ExitCode, Failure> {
@@ -108,15 +108,16 @@ pub(crate) async fn run(args: Args, config: Option<&Path>, out: Out) -> Result<E
             file: file.clone(),
             wait: args.wait,
             concurrency: usize::from(args.concurrency),
-            retry_for: args.retry_for,
+            retry_for: args.retry_for.unwrap_or(Duration::from_secs(60)),
         };
         let access = Access::open(config, purpose).await?;
         return submit_file::run(access, options, out).await;
     }
     let body = body(&args)?;
+    let retry_for = args.retry_for.unwrap_or(Duration::from_secs(5));
     let access = Access::open(config, purpose).await?;
     let local = access.is_local();
-    let status = patiently(&access, body.as_bytes(), args.wait, args.retry_for).await;
+    let status = patiently(&access, body.as_bytes(), args.wait, retry_for).await;
     access.close().await?;
     let status = status?;
     if out.json {

@@ -236,3 +236,57 @@ fn every_way_to_nobody_is_told_apart() {
         2
     );
 }
+
+#[test]
+fn a_cancel_during_the_send_is_too_late_and_says_so() {
+    // B188
+    let bed = Bed::start();
+    let folder = Folder::with(&bed);
+    let server = folder.serve();
+    let payload = json!({"business": "b", "behave": "slow", "slow_ms": 1500});
+    let id = folder.submit("neither.sync", "k", &payload)["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    folder.status_when(&id, |status| status["state"] == "dispatching");
+    let cancelled = folder.json(&["cancel", &id]);
+    assert_eq!(cancelled["cancel"], "too_late", "{cancelled}");
+    let status = folder.json(&["status", &id, "--wait", "30s"]);
+    assert_eq!(
+        (status["state"].as_str(), bed.effects("b")),
+        (Some("succeeded"), 1),
+        "{status}"
+    );
+    server.stop();
+}
+
+#[test]
+fn a_repeat_joins_and_a_second_key_is_a_second_effect() {
+    // B85, B68
+    let bed = Bed::start();
+    let folder = Folder::with(&bed);
+    let server = folder.serve();
+    let submit = |key: &str| {
+        folder.run(&[
+            "submit",
+            "bed",
+            "neither.sync",
+            "--key",
+            key,
+            "--payload",
+            r#"{"business":"b"}"#,
+            "--wait",
+            "30s",
+        ])
+    };
+    assert!(!submit("first").err.contains("joined"));
+    let repeated = submit("first");
+    assert!(
+        repeated.err.contains("nothing was sent for it again"),
+        "{repeated:?}"
+    );
+    assert_eq!(bed.effects("b"), 1);
+    assert!(submit("second").out.contains("succeeded"));
+    assert_eq!(bed.effects("b"), 2);
+    server.stop();
+}

@@ -90,6 +90,54 @@ fn after_a_restore_nothing_is_sent_until_it_is_released() {
 }
 
 #[test]
+fn an_older_copy_put_back_repeats_nothing() {
+    // B190: what the copy does not know of is met again as maybe sent, never as new.
+    let bed = Bed::start();
+    let folder = Folder::with(&bed);
+    folder.submit("lookup.sync", "unsent", &business("unsent"));
+    let copy = std::fs::read(folder.path("factum-data/factum.db")).unwrap();
+    let lost = [
+        "submit",
+        "bed",
+        "lookup.sync",
+        "--key",
+        "lost",
+        "--payload",
+        r#"{"business":"lost"}"#,
+        "--wait",
+        "30s",
+    ];
+    assert_eq!(folder.json(&lost)["state"], "succeeded");
+    // The same engine carried out what was recorded before.
+    let all = folder.json(&["list", "--state", "succeeded"]);
+    assert_eq!(all["actions"].as_array().unwrap().len(), 2, "{all}");
+    std::fs::write(folder.path("factum-data/factum.db"), copy).unwrap();
+    let server = folder.serve();
+    assert_eq!(
+        folder.json(&["admin", "state"])["restore"]["released"],
+        json!(null)
+    );
+    let again = folder.json(&lost[..7]);
+    assert_eq!(
+        (again["joined"].as_bool(), again["state"].as_str()),
+        (Some(false), Some("outcome_unknown")),
+        "{again}"
+    );
+    released(&folder);
+    let watched = folder.run(&["watch", "--all"]);
+    assert_eq!(watched.code, 0, "{watched:?}");
+    assert_eq!(
+        folder.json(&["list", "--state", "succeeded"])["actions"]
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
+    assert_eq!((bed.effects("lost"), bed.effects("unsent")), (1, 1));
+    server.stop();
+}
+
+#[test]
 fn a_restore_is_declared_and_released_without_a_server_too() {
     let bed = Bed::start();
     let folder = Folder::with(&bed);

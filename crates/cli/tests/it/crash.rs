@@ -219,10 +219,13 @@ fn until_delivered(bed: &Bed) {
 }
 
 /// Stops the process like a suspended machine, and lets it go on.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the pause itself is what is tested; nothing is waited for"
+)]
 fn stand_still(server: &Server, millis: u64) {
     let pid = Pid::from_raw(i32::try_from(server.child.id()).unwrap()).unwrap();
     kill_process(pid, Signal::STOP).unwrap();
-    // The pause itself is what is tested; nothing is waited for here.
     std::thread::sleep(std::time::Duration::from_millis(millis));
     kill_process(pid, Signal::CONT).unwrap();
 }

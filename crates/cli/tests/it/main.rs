@@ -2,10 +2,11 @@
 //!
 //! What is true is read from the testbed's own ledger, never from the engine's tables. Every child is ended by its own id.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod access;
 mod admin;
 #[cfg(feature = "failpoints")]
-mod crash;
 mod crash;
 mod demo;
 mod destination;

@@ -191,3 +191,49 @@ fn a_killed_server_is_followed_by_one_that_finishes_its_work() {
     assert_eq!(bed.effects("b"), 1);
     server.stop();
 }
+
+#[test]
+fn what_was_recorded_and_not_sent_is_sent_once_after_a_stop_and_a_kill() {
+    // B152
+    let bed = Bed::start();
+    let folder = Folder::with(&bed);
+    let server = folder.serve();
+    folder.json(&["admin", "pause"]);
+    let submit = |part: &str| {
+        let lines = (0..25).map(|n| {
+            let name = format!("{part}-{n}");
+            json!({"destination": "bed", "operation": "neither.sync", "key": name, "payload": {"business": name}}).to_string()
+        });
+        folder.write("actions.jsonl", &lines.collect::<Vec<_>>().join("\n"));
+        assert_eq!(
+            folder.json(&["submit", "--file", "actions.jsonl"])["submitted"],
+            25
+        );
+    };
+    submit("stopped");
+    server.stop();
+    let server = folder.serve();
+    submit("killed");
+    server.child.kill();
+    let server = folder.serve();
+    folder.json(&["admin", "resume"]);
+    let watched = folder.run(&["watch", "--all"]);
+    assert_eq!(watched.code, 0, "{watched:?}");
+    assert_eq!(
+        folder.json(&["list", "--state", "succeeded"])["actions"]
+            .as_array()
+            .unwrap()
+            .len(),
+        50
+    );
+    let counts = bed.counts();
+    assert_eq!(
+        (
+            counts["total_effects"].as_u64(),
+            counts["deliveries"].as_u64()
+        ),
+        (Some(50), Some(50)),
+        "{counts}"
+    );
+    server.stop();
+}

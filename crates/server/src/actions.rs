@@ -181,7 +181,6 @@ pub(crate) fn next_words() -> Vec<&'static str> {
 }
 
 pub(crate) async fn submit(app: &App, mut incoming: Incoming) -> Result<Reply, Failure> {
-    incoming.query()?;
     let header = idempotency_key(&incoming.parts.headers)?;
     let wait = prefer_wait(&incoming.parts.headers);
     let mut submission = Submission::from_json(&incoming.text().await?)?;
@@ -242,10 +241,11 @@ fn with_note(status: &StatusView) -> Value {
             "this identity was recorded at {}; nothing was sent again by this call",
             status.created_at
         );
-        if status.safe_to_call_again {
-            note.push_str(
-                ". The same key always answers this action; for a new try, use a new key",
-            );
+        if status.happened == "no" {
+            note.push_str(". The same key always answers this action; a new try needs a new key");
+            if !status.safe_to_call_again {
+                note.push_str(", and the refusal alone does not prove that such a try is safe");
+            }
         }
         json["note"] = note.into();
     }
@@ -321,7 +321,7 @@ pub(crate) async fn status(app: &App, query: &Query, id: ActionId) -> Result<Rep
     )
 }
 
-pub(crate) async fn evidence(app: &App, _query: &Query, id: ActionId) -> Result<Reply, Failure> {
+pub(crate) async fn evidence(app: &App, id: ActionId) -> Result<Reply, Failure> {
     let evidence = app.factum().evidence(id).await?;
     json_reply(
         StatusCode::OK,
@@ -337,7 +337,6 @@ struct CancelRequest {
 }
 
 pub(crate) async fn cancel(app: &App, mut incoming: Incoming) -> Result<Reply, Failure> {
-    incoming.query()?;
     let id = incoming.action()?;
     let request: CancelRequest = incoming.json_or_default().await?;
     let by = person(request.by)?;

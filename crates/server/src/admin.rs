@@ -92,7 +92,7 @@ pub(crate) const WOULD_SEND: Doc = Doc {
     problems: &[],
 };
 
-pub(crate) async fn state(app: &App, _query: &Query) -> Result<Reply, Failure> {
+pub(crate) async fn state(app: &App) -> Result<Reply, Failure> {
     let engine = app.factum().engine();
     let counts = engine.counts().await?;
     let unsettled: u64 = counts
@@ -126,13 +126,12 @@ pub(crate) async fn set_paused(
     mut incoming: Incoming,
     paused: bool,
 ) -> Result<Reply, Failure> {
-    let query = incoming.query()?;
     let by = person(incoming.json_or_default::<ByRequest>().await?.by)?;
     tracing::info!(by, paused, "sends are held, or go on");
     let factum = app.factum().clone();
     app.to_its_end(async move { factum.engine().set_paused(paused, &by).await })
         .await?;
-    state(app, &query).await
+    state(app).await
 }
 
 #[derive(Default, Deserialize)]
@@ -143,7 +142,6 @@ struct AfterRestoreRequest {
 }
 
 pub(crate) async fn after_restore(app: &App, mut incoming: Incoming) -> Result<Reply, Failure> {
-    let query = incoming.query()?;
     let request: AfterRestoreRequest = incoming.json_or_default().await?;
     let by = person(request.by)?;
     let copy_until = request
@@ -157,16 +155,15 @@ pub(crate) async fn after_restore(app: &App, mut incoming: Incoming) -> Result<R
     let factum = app.factum().clone();
     app.to_its_end(async move { factum.engine().declare_restored(copy_until).await })
         .await?;
-    state(app, &query).await
+    state(app).await
 }
 
 pub(crate) async fn release(app: &App, mut incoming: Incoming) -> Result<Reply, Failure> {
-    let query = incoming.query()?;
     let by = person(incoming.json_or_default::<ByRequest>().await?.by)?;
     let factum = app.factum().clone();
     app.to_its_end(async move { factum.engine().release_restore(&by).await })
         .await?;
-    state(app, &query).await
+    state(app).await
 }
 
 pub(crate) async fn would_send(app: &App, query: &Query) -> Result<Reply, Failure> {

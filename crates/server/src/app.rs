@@ -185,3 +185,56 @@ impl Limits {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_change_is_made_to_its_end_without_its_caller() {
+        let factum = Factum::memory().start().await.unwrap();
+        let app = App::new(factum, []);
+        let (begun, begins) = oneshot::channel();
+        let (go, goes) = oneshot::channel::<()>();
+        let (made, making) = oneshot::channel();
+        let caller = tokio::spawn({
+            let app = app.clone();
+            async move {
+                let change = async move {
+                    begun.send(()).unwrap();
+                    goes.await.unwrap();
+                    made.send(()).unwrap();
+                    Ok(())
+                };
+                app.to_its_end(change).await
+            }
+        });
+        begins.await.unwrap();
+        caller.abort();
+        assert!(caller.await.unwrap_err().is_cancelled());
+        go.send(()).unwrap();
+        making.await.expect("the change went on");
+        app.changes_made().await;
+    }
+
+    #[tokio::test]
+    async fn a_change_that_panics_is_answered_as_broken_and_counts_as_made() {
+        let factum = Factum::memory().start().await.unwrap();
+        let app = App::new(factum, []);
+        let outcome = app.to_its_end::<()>(async { panic!("in a change") }).await;
+        assert_eq!(outcome.unwrap_err().into_reply().status(), 500);
+        app.changes_made().await;
+    }
+
+    #[tokio::test]
+    async fn an_empty_token_opens_nothing() {
+        let factum = Factum::memory().start().await.unwrap();
+        let app = App::new(factum, ["right".to_owned(), String::new()]);
+        assert!(app.knows("right"));
+        for token in ["", "righ", "rightt", "Right"] {
+            assert!(!app.knows(token), "{token:?}");
+        }
+    }
+}

@@ -9,7 +9,6 @@ use serde_json::{Map, Value, json};
 
 use crate::app::App;
 use crate::call::Doc;
-use crate::query::Query;
 use crate::reply::{Failure, Reply, json_reply};
 
 pub(crate) const LIST: Doc = Doc {
@@ -34,13 +33,13 @@ pub(crate) const ONE: Doc = Doc {
     problems: &[Code::UnknownDestination],
 };
 
-pub(crate) fn list(app: &App, _query: &Query) -> Result<Reply, Failure> {
+pub(crate) fn list(app: &App) -> Result<Reply, Failure> {
     let names = app.factum().engine().destinations().keys();
     let destinations: Vec<Value> = names.filter_map(|name| view(app, name)).collect();
     json_reply(StatusCode::OK, &json!({"destinations": destinations}))
 }
 
-pub(crate) fn one(app: &App, _query: &Query, name: &str) -> Result<Reply, Failure> {
+pub(crate) fn one(app: &App, name: &str) -> Result<Reply, Failure> {
     match view(app, name) {
         Some(destination) => json_reply(StatusCode::OK, &destination),
         None => {
@@ -111,7 +110,7 @@ fn without_user(base: &str) -> String {
 }
 
 fn operation(promises: &Promises, preference: &Preference, finish: bool, limits: &Limits) -> Value {
-    let column = offers(promises);
+    let column = first_column(promises);
     let neither = match preference {
         Preference::Ask => "ask",
         Preference::PreferMissing { .. } => "prefer_missing",
@@ -119,7 +118,7 @@ fn operation(promises: &Promises, preference: &Preference, finish: bool, limits:
     };
     json!({
         "consequence": promises.consequence.name(),
-        "offers": words(promises),
+        "offers": offers(promises),
         "when_unknown": {"offer": column.name(), "then": after_unknown(promises.consequence, column).name()},
         "key_retention": promises.key.map(|key| retention(key.retention)),
         "lookup_lag": promises.lookup.map(|lookup| lookup.lag.to_string()),
@@ -145,7 +144,7 @@ fn retention(retention: Retention) -> String {
 }
 
 /// The first column of the policy table that a fresh action could use.
-fn offers(promises: &Promises) -> Column {
+fn first_column(promises: &Promises) -> Column {
     let key = promises.key.and_then(|key| key.retention.floor());
     match (
         key,
@@ -161,7 +160,7 @@ fn offers(promises: &Promises) -> Column {
 }
 
 /// What a destination offers by which an unknown outcome may be settled.
-fn words(promises: &Promises) -> Vec<&'static str> {
+fn offers(promises: &Promises) -> Vec<&'static str> {
     let lookup = promises.lookup.map(|lookup| match lookup.authority {
         Authority::Authoritative => "authoritative_lookup",
         Authority::Partial => "partial_lookup",

@@ -7,7 +7,6 @@ use serde_json::json;
 
 use crate::app::App;
 use crate::call::Doc;
-use crate::query::Query;
 use crate::reply::{Failure, Reply, json_reply, json_text};
 
 pub(crate) const HEALTHZ: Doc = Doc {
@@ -44,11 +43,11 @@ pub(crate) const DOCUMENT: Doc = Doc {
     problems: &[],
 };
 
-pub(crate) fn alive(_query: &Query) -> Result<Reply, Failure> {
+pub(crate) fn alive() -> Result<Reply, Failure> {
     json_reply(StatusCode::OK, &json!({"alive": true}))
 }
 
-pub(crate) async fn ready(app: &App, _query: &Query) -> Result<Reply, Failure> {
+pub(crate) async fn ready(app: &App) -> Result<Reply, Failure> {
     if app.is_ending() {
         return Err(Problem::new(
             Code::ShuttingDown,
@@ -75,6 +74,6 @@ pub(crate) async fn ready(app: &App, _query: &Query) -> Result<Reply, Failure> {
     json_reply(StatusCode::OK, &answer)
 }
 
-pub(crate) fn document(app: &App, _query: &Query) -> Result<Reply, Failure> {
-    Ok(json_text(StatusCode::OK, app.document()))
+pub(crate) fn document(app: &App) -> Reply {
+    json_text(StatusCode::OK, app.document())
 }

@@ -22,6 +22,7 @@ const DISCARD_WAIT: std::time::Duration = std::time::Duration::from_millis(200);
 /// A request that may be answered.
 pub(crate) struct Incoming {
     pub(crate) call: Call,
+    pub(crate) query: Query,
     pub(crate) params: Vec<(String, String)>,
     pub(crate) parts: Parts,
     pub(crate) body: Body,
@@ -29,11 +30,6 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
-    /// The query: only what the call describes.
-    pub(crate) fn query(&self) -> Result<Query, Failure> {
-        Query::read(&self.parts.uri, self.call.doc().query)
-    }
-
     /// A parameter of the path.
     pub(crate) fn param(&self, name: &str) -> &str {
         self.params
@@ -209,13 +205,13 @@ fn shape(error: &serde_json::Error, member: String) -> Failure {
             .split("expected ")
             .nth(1)
             .and_then(|rest| rest.split(" at line").next())
-            .unwrap_or("none");
+            .map_or("none", |rest| rest.trim_start_matches("one of "));
         let rule = format!("the member {name:?} is not known here");
         return Failure::new(
             Code::UnknownMember,
             &format!("/{name}"),
             rule,
-            format!("remove it, or use one of: {expected}"),
+            format!("remove it, or use one of: {expected}").replace('`', ""),
         );
     }
     if let Some(name) = named("duplicate field `") {

@@ -125,7 +125,6 @@ pub(crate) const VERDICTS: [&str; 4] = [
 ];
 
 pub(crate) async fn verdict(app: &App, mut incoming: Incoming) -> Result<Reply, Failure> {
-    incoming.query()?;
     let id = incoming.action()?;
     let request: VerdictRequest = incoming.json().await?;
     let by = person(request.by)?;
@@ -182,7 +181,6 @@ pub(crate) struct ByRequest {
 }
 
 pub(crate) async fn check_again(app: &App, mut incoming: Incoming) -> Result<Reply, Failure> {
-    incoming.query()?;
     let id = incoming.action()?;
     let by = person(incoming.json_or_default::<ByRequest>().await?.by)?;
     let factum = app.factum().clone();

@@ -15,6 +15,7 @@ use factum::Code;
 use crate::app::App;
 use crate::call::Call;
 use crate::incoming::Incoming;
+use crate::query::Query;
 use crate::reply::{Failure, Reply};
 use crate::{actions, admin, destinations, health, review};
 
@@ -84,11 +85,13 @@ async fn answer(app: App, call: Call, request: Request) -> Result<Reply, Failure
         .iter()
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
+    let query = Query::read(&parts.uri, call.doc().query)?;
     let limits = app.limits();
     carried_out(
         &app,
         Incoming {
             call,
+            query,
             params,
             parts,
             body,
@@ -101,24 +104,24 @@ async fn answer(app: App, call: Call, request: Request) -> Result<Reply, Failure
 async fn carried_out(app: &App, incoming: Incoming) -> Result<Reply, Failure> {
     match incoming.call {
         Call::Submit => actions::submit(app, incoming).await,
-        Call::List => actions::list(app, &incoming.query()?).await,
-        Call::Status => actions::status(app, &incoming.query()?, incoming.action()?).await,
-        Call::Evidence => actions::evidence(app, &incoming.query()?, incoming.action()?).await,
+        Call::List => actions::list(app, &incoming.query).await,
+        Call::Status => actions::status(app, &incoming.query, incoming.action()?).await,
+        Call::Evidence => actions::evidence(app, incoming.action()?).await,
         Call::Cancel => actions::cancel(app, incoming).await,
-        Call::Review => review::list(app, &incoming.query()?).await,
+        Call::Review => review::list(app, &incoming.query).await,
         Call::Verdict => review::verdict(app, incoming).await,
         Call::CheckAgain => review::check_again(app, incoming).await,
-        Call::Destinations => destinations::list(app, &incoming.query()?),
-        Call::Destination => destinations::one(app, &incoming.query()?, incoming.param("name")),
-        Call::AdminState => admin::state(app, &incoming.query()?).await,
+        Call::Destinations => destinations::list(app),
+        Call::Destination => destinations::one(app, incoming.param("name")),
+        Call::AdminState => admin::state(app).await,
         Call::Pause => admin::set_paused(app, incoming, true).await,
         Call::Resume => admin::set_paused(app, incoming, false).await,
         Call::AfterRestore => admin::after_restore(app, incoming).await,
-        Call::WouldSend => admin::would_send(app, &incoming.query()?).await,
+        Call::WouldSend => admin::would_send(app, &incoming.query).await,
         Call::Release => admin::release(app, incoming).await,
-        Call::Healthz => health::alive(&incoming.query()?),
-        Call::Readyz => health::ready(app, &incoming.query()?).await,
-        Call::Document => health::document(app, &incoming.query()?),
+        Call::Healthz => health::alive(),
+        Call::Readyz => health::ready(app).await,
+        Call::Document => Ok(health::document(app)),
     }
 }
 

@@ -144,7 +144,7 @@ mod tests {
         for address in ["0.0.0.0:7420", "[::]:7420", "192.168.1.4:7420"] {
             let problem = check_listen(address.parse().unwrap(), false).unwrap_err();
             assert_eq!(
-                (problem.code, problem.member.as_str()),
+                (problem.code, &*problem.member),
                 (Code::BadConfig, "/server/listen")
             );
             assert!(

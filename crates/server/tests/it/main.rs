@@ -1,0 +1,16 @@
+//! The HTTP API over loopback, as its callers see it: a running engine, a carrier whose effects are counted, and a raw client.
+//!
+//! Every answer that passes through [`world::World::call`] is held against the schema that the OpenAPI document gives for it.
+
+mod cancel;
+mod client;
+mod conforms;
+mod document;
+mod door;
+mod operate;
+mod race;
+mod refuse;
+mod review;
+mod submit;
+mod wait;
+mod world;

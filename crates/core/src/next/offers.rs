@@ -222,7 +222,7 @@ impl Decider<'_> {
     pub(super) fn cancel_from(&self) -> Option<Timestamp> {
         let known = self.reader.known;
         let promise = self.reader.promises.cancel?;
-        if self.cancel_barred() || known.restored.is_some() || !self.cancels_left() {
+        if !self.may_cancel() {
             return None;
         }
         let epoch = known.epoch();
@@ -244,10 +244,18 @@ impl Decider<'_> {
         (from.max(self.conditions.now) + limits.send_wait < last).then_some(from)
     }
 
+    /// A cancel by key is promised, would prove something after it, and nothing bars it.
+    pub(super) fn may_cancel(&self) -> bool {
+        self.reader.promises.cancel.is_some()
+            && self.reader.known.restored.is_none()
+            && !self.cancel_barred()
+            && self.cancels_left()
+    }
+
     pub(super) fn ask_cancel_again(&self) -> Next {
         let known = self.reader.known;
         match known.unanswered_cancel() {
-            Some(mark) if !self.cancel_barred() && self.cancels_left() => Next {
+            Some(mark) if self.may_cancel() => Next {
                 step: Step::CancelByKey { epoch: mark.epoch },
                 at: self.last_word()
                     + self.delay(u32::try_from(known.cancels.len()).unwrap_or(u32::MAX)),

@@ -116,7 +116,7 @@ pub(crate) fn cancelable(consequence: Consequence, refuses_later_arrivals: bool)
 }
 
 /// One action, its log, and the conditions that a test sets.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Story {
     pub(crate) intent: Intent,
     pub(crate) log: Vec<Evidence>,

@@ -1,6 +1,8 @@
 //! Tests of the core from the design and the rules, not from its code. They never look inside: evidence in, state and next
 //! step out.
 
+mod arbitrary;
+mod fold_order;
 mod kit;
 mod model;
 mod rules;

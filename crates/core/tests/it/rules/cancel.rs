@@ -161,3 +161,26 @@ fn r5_an_unanswered_cancel_is_fenced_and_bounded_like_an_attempt() {
         "R10: every bound ends in review"
     );
 }
+
+#[test]
+fn r5_a_cancel_is_asked_again_only_while_it_is_promised() {
+    let mut story = lost_and_to_be_cancelled(true);
+    let no = story.send_cancel();
+    let unknown = CancelAnswer::Unknown {
+        why: "reset".to_owned(),
+    };
+    story.at(5).cancel_answer(no, unknown);
+    assert_eq!(story.leave(), "cancel");
+    // The contract was corrected since: the stricter of the two counts.
+    let mut corrected = story.clone();
+    corrected.current.cancel = None;
+    assert_eq!(corrected.leave(), "review");
+    // R18: after a restore a cancel by key proves nothing.
+    let at = story.now;
+    story.record(Fact::StoreRestored {
+        copy_until: at,
+        at,
+        first_arrival: None,
+    });
+    assert_eq!(story.leave(), "review");
+}

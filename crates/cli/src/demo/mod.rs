@@ -20,6 +20,8 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use factum_testbed::Handle;
+use serde_json::{Value, json};
+use tempfile::TempDir;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 
@@ -87,16 +89,43 @@ fn share(text: &str) -> Result<f64, String> {
 /// What could not be started or asked. A broken law is no error: it is the exit code 10.
 pub(crate) async fn run(args: DemoArgs, json: bool) -> anyhow::Result<ExitCode> {
     let out = Out::new(json);
-    let mut terminate = signal(SignalKind::terminate()).context("signals cannot be received")?;
+    let told = |kind| signal(kind).context("signals cannot be received");
+    let (mut terminate, mut interrupt) = (
+        told(SignalKind::terminate())?,
+        told(SignalKind::interrupt())?,
+    );
+    let mut told_to_end = async || {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    };
     // When the run is dropped, so are the engine, which is killed then, and the folder.
-    tokio::select! {
-        code = demonstrate(&args, out) => code,
-        _ = terminate.recv() => anyhow::bail!("told to end before the end"),
-        _ = tokio::signal::ctrl_c(), if !args.keep => anyhow::bail!("interrupted before the end"),
+    let (running, verdict) = tokio::select! {
+        done = demonstrate(&args, out) => done?,
+        () = told_to_end() => anyhow::bail!("told to end before the end"),
+    };
+    if args.keep {
+        running.look_around(out);
+        told_to_end().await;
     }
+    running.end().await?;
+    let code = if verdict.broken.is_empty() {
+        exit::OK
+    } else {
+        exit::LAW_BROKEN
+    };
+    Ok(exit::code(code))
 }
 
-async fn demonstrate(args: &DemoArgs, out: Out) -> anyhow::Result<ExitCode> {
+/// Everything that runs.
+struct Running {
+    engine: Engine,
+    testbed: Handle,
+    folder: TempDir,
+}
+
+async fn demonstrate(args: &DemoArgs, out: Out) -> anyhow::Result<(Running, Verdict)> {
     let root = tempfile::Builder::new()
         .prefix("factum-demo-")
         .tempdir()
@@ -105,37 +134,80 @@ async fn demonstrate(args: &DemoArgs, out: Out) -> anyhow::Result<ExitCode> {
     let testbed = folder.testbed(args.seed, args.loss).await?;
     let desk = stories::release_desk(&folder.releases())?;
     folder.configure(&testbed.base_url())?;
-    let mut engine = Engine::start(&folder.config(), &folder.log()).await?;
+    let engine = Engine::start(&folder.config(), &folder.log()).await?;
+    let mut running = Running {
+        engine,
+        testbed,
+        folder: root,
+    };
     let screen = Screen::new(out, args.actions as usize);
     screen.line(&format!(
         "{} actions, {:.0} % of answers lost, seed {}; the engine at {}, the destination at {}",
         args.actions,
         args.loss * 100.0,
         args.seed,
-        engine.address(),
-        testbed.base_url()
+        running.engine.address(),
+        running.testbed.base_url()
     ));
-    let verdict = play(args, &mut engine, &testbed, desk, &screen).await?;
+    let verdict = play(args, &mut running.engine, &running.testbed, desk, &screen).await?;
     screen.done();
-    let kills = engine.kills();
+    let kills = running.engine.kills();
     if out.json {
-        out.line(show::object(&verdict, kills, args.seed));
+        let mut object = show::object(&verdict, kills, args.seed);
+        if args.keep {
+            object["running"] = running.addresses();
+        }
+        out.line(object);
     } else {
         out.line(show::tables(&verdict));
         for line in show::summary(&verdict, kills) {
             out.line(line);
         }
     }
-    if args.keep {
-        keep(&engine, &testbed, &root.keep(), out).await?;
+    running.folder.disable_cleanup(args.keep);
+    Ok((running, verdict))
+}
+
+impl Running {
+    /// Where everything is, for scripts.
+    fn addresses(&self) -> Value {
+        json!({
+            "engine": self.engine.address(),
+            "token_file": self.engine.token_file(),
+            "destination": self.testbed.base_url(),
+            "ledger": self.testbed.admin_url(),
+            "folder": self.folder.path(),
+        })
     }
-    engine.end().await?;
-    testbed.shutdown().await;
-    Ok(exit::code(if verdict.broken.is_empty() {
-        exit::OK
-    } else {
-        exit::LAW_BROKEN
-    }))
+
+    /// Says how to look around.
+    fn look_around(&self, out: Out) {
+        let (engine, admin) = (self.engine.address(), self.testbed.admin_url());
+        let token = self.engine.token_file().display();
+        for line in [
+            format!("engine      {engine}   (token file {token})"),
+            format!("destination {}", self.testbed.base_url()),
+            format!("ledger      {admin}/ledger/table"),
+            format!("folder      {}", self.folder.path().display()),
+            String::new(),
+            "Look around in another terminal:".to_owned(),
+            format!("  export FACTUM_URL={engine} FACTUM_TOKEN=$(cat {token})"),
+            "  factum list --state outcome_unknown".to_owned(),
+            "  factum review".to_owned(),
+            "  factum evidence ID".to_owned(),
+            format!("  factum testbed ledger {admin}"),
+            "ctrl-c ends both; the folder stays.".to_owned(),
+        ] {
+            out.note(line);
+        }
+    }
+
+    /// Ends both in good order, and takes the folder away unless it is to stay.
+    async fn end(self) -> anyhow::Result<()> {
+        self.engine.end().await?;
+        self.testbed.shutdown().await;
+        Ok(())
+    }
 }
 
 /// Submits, kills, waits, and judges.
@@ -220,36 +292,4 @@ fn bound(args: &DemoArgs) -> Duration {
     let size = actions.saturating_sub(200) / 20;
     let kills = if args.kill { 15 + actions / 20 } else { 0 };
     Duration::from_secs(45 + size + kills).min(BOUND_MAX)
-}
-
-/// Says how to look around, and waits until it is enough.
-async fn keep(
-    engine: &Engine,
-    testbed: &Handle,
-    folder: &std::path::Path,
-    out: Out,
-) -> anyhow::Result<()> {
-    let token = engine.token_file().display();
-    for line in [
-        format!("engine      {}   (token file {token})", engine.address()),
-        format!("destination {}", testbed.base_url()),
-        format!("ledger      {}/ledger/table", testbed.admin_url()),
-        format!("folder      {}", folder.display()),
-        String::new(),
-        "Look around in another terminal:".to_owned(),
-        format!(
-            "  export FACTUM_URL={} FACTUM_TOKEN=$(cat {token})",
-            engine.address()
-        ),
-        "  factum list --state outcome_unknown".to_owned(),
-        "  factum review".to_owned(),
-        "  factum evidence ID".to_owned(),
-        format!("  factum testbed ledger {}", testbed.admin_url()),
-        "ctrl-c ends both; the folder stays.".to_owned(),
-    ] {
-        out.note(line);
-    }
-    tokio::signal::ctrl_c()
-        .await
-        .context("signals cannot be received")
 }

@@ -230,8 +230,9 @@ pub(super) fn summary(verdict: &Verdict, kills: u32) -> Vec<String> {
         "The destination's ledger holds {} effects: {} duplicates, {} false \"done\", {} false \"failed\", {} lost.",
         total.effects, total.duplicates, total.false_success, total.false_failure, total.lost
     ));
+    let why = if total.in_review > 0 { ":" } else { "." };
     lines.push(format!(
-        "{} are settled, {} wait for a person:",
+        "{} are settled, {} wait for a person{why}",
         total.settled, total.in_review
     ));
     lines.extend(

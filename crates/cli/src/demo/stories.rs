@@ -21,6 +21,8 @@ use super::show::Screen;
 
 /// The release notes that are announced: this project's own.
 const CHANGELOG: &str = include_str!("../../../../CHANGELOG.md");
+/// So many of them at the most: the changelog grows, and the story need not.
+const NOTES_MAX: usize = 6;
 /// How long one wait for news lasts, in seconds.
 const MOMENT: u64 = 1;
 
@@ -42,7 +44,14 @@ pub(super) struct Stage<'a> {
 
 /// How many actions the stories make.
 pub(super) fn actions() -> usize {
-    approved_notes(CHANGELOG).len() + script().len()
+    notes().len() + script().len()
+}
+
+/// The newest approved notes.
+fn notes() -> Vec<Note> {
+    let mut notes = approved_notes(CHANGELOG);
+    notes.truncate(NOTES_MAX);
+    notes
 }
 
 /// Makes the Release Desk's file. That has to be before the engine starts, which picks the outbox up from there.
@@ -57,8 +66,7 @@ pub(super) fn release_desk(file: &Path) -> anyhow::Result<ReleaseDesk> {
 impl Stage<'_> {
     /// Publishes every approved note, and follows its announcement until it rests.
     pub(super) async fn releases(&self, desk: &mut ReleaseDesk) -> anyhow::Result<()> {
-        let notes: Vec<Note> = approved_notes(CHANGELOG);
-        for note in &notes {
+        for note in &notes() {
             desk.publish(note)?;
         }
         let releases = desk.releases()?;
@@ -238,4 +246,15 @@ fn standing(status: &Value) -> anyhow::Result<Standing> {
             .map(str::to_owned),
         rests: rests(status),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stories_fit_into_the_smallest_run_that_tells_them() {
+        assert!(!notes().is_empty(), "there is something to announce");
+        assert!(actions() < super::super::WITH_STORIES);
+    }
 }

@@ -3,9 +3,9 @@
 //! A required member that is missing makes an answer unknown, whatever its status. The rules themselves are in
 //! [`crate::rules`].
 
-use factum_core::Span;
 use factum_core::evidence::{AnswerClass, Receipt};
 use factum_core::promise::LookupBy;
+use factum_core::{Span, Timestamp};
 use serde_json::Value;
 
 use crate::compare;
@@ -25,10 +25,18 @@ pub struct Reading {
     pub receipt: Option<Receipt>,
     /// A stored answer, played again.
     pub replayed: bool,
-    /// Not before this long, as the destination advises. Only seconds are read: an HTTP date needs a clock.
+    /// Not before this long, as the destination advises. Where it names an instant: the distance from the answer's own `Date`.
     pub retry_after: Option<Span>,
+    /// The instant that it names, by its own clock.
+    pub retry_at: Option<Timestamp>,
+    /// Whether it says that the same request is worth sending again; none where it says neither.
+    pub retry_advised: Option<bool>,
     /// Of an unknown: the destination says that the request is not in flight any more, whatever became of it.
     pub settled: bool,
+    /// Whether the destination looked at our key; none where nothing shows it.
+    pub key_honoured: Option<bool>,
+    /// Whether what it made carries our mark; none where nothing shows it.
+    pub marker_kept: Option<bool>,
 }
 
 /// Our own marks, by which an answer is recognised as ours (R31).
@@ -41,8 +49,6 @@ pub struct Ours<'a> {
 }
 /// For people; longer texts of a destination are cut.
 const WHY_MAX: usize = 500;
-/// Advice beyond this is not followed: 30 days.
-const RETRY_AFTER_MAX: i64 = 30 * 86_400;
 
 impl Take {
     /// The value, if the answer has it.
@@ -188,7 +194,11 @@ impl Contract {
         let settled = rule.is_some_and(|r| r.outcome == Outcome::Unknown { settled: true });
         let repeat = self.key.as_ref().and_then(|key| key.repeat.as_ref());
         let replayed = repeat.and_then(|repeat| repeat.replayed.as_ref());
-        let mut retry_after = retry_after(self.provider.retry_after.as_ref(), &seen);
+        let advised = self
+            .provider
+            .advice
+            .of(self.provider.retry_after.as_ref(), &seen);
+        let mut retry_after = advised.after;
         if class == AnswerClass::InProgress {
             retry_after = retry_after.max(self.repeat_wait_min());
         }
@@ -197,23 +207,11 @@ impl Contract {
             receipt,
             replayed: replayed.is_some_and(|when| when.holds(&seen)),
             retry_after,
+            retry_at: advised.at,
+            retry_advised: advised.again,
             settled,
+            key_honoured: self.support.key(&seen),
+            marker_kept: self.support.marker(&seen, ours),
         }
     }
-}
-
-/// Whole seconds, as RFC 9110 has them in `Retry-After`; in a member of the body a fraction is rounded up.
-fn retry_after(take: Option<&Take>, seen: &Seen<'_>) -> Option<Span> {
-    let text = match take {
-        Some(take) => take.from(seen)?,
-        None => seen.answer.header("retry-after")?.trim().to_owned(),
-    };
-    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.is_empty() || !digits(whole) || !digits(fraction) {
-        return None;
-    }
-    let up = i64::from(fraction.bytes().any(|byte| byte != b'0'));
-    let seconds = whole.parse::<i64>().ok()?.saturating_add(up);
-    Some(Span::from_secs(seconds.min(RETRY_AFTER_MAX)))
 }

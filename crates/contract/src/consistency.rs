@@ -7,11 +7,13 @@ use factum_core::promise::{Consequence, LookupBy};
 use crate::contract::Contract;
 use crate::finding::Complaint;
 use crate::key::Key;
+use crate::lookup::How;
 use crate::repeat::{Concurrent, OtherContent};
 use crate::request::Request;
 use crate::rules::Rule;
 use crate::source::Section;
 use crate::template::RESERVED;
+use crate::undo::{self, Completion};
 
 impl Contract {
     pub(crate) fn parameter_names(&self) -> BTreeSet<String> {
@@ -44,6 +46,27 @@ impl Contract {
             let message = "asks by a reference that the effect request never writes";
             let remedy = "write {reference} into the effect's path, headers or `set`";
             root.error_at("/lookup/by", "lookup_reference", message, remedy);
+        }
+        if self.lookup_unasked == Some(How::Repeat)
+            && self.key.as_ref().is_none_or(|key| key.repeat.is_none())
+        {
+            let message = "is the request once more, and nothing says that a repeat is recognised";
+            let remedy = "add [key.repeat] with its source";
+            root.error_at("/lookup/how", "lookup_repeat", message, remedy);
+        }
+        let by_key = self
+            .undo
+            .as_ref()
+            .is_some_and(|undo| undo.how == undo::How::CancelByKey);
+        if by_key && self.cancel.is_none() {
+            let message = "is undone by its key, and there is no [cancel]";
+            root.error_at("/undo/how", "undo", message, "add [cancel]");
+        }
+        let support =
+            root.resolves("/support/key_honoured") || root.resolves("/support/key_ignored");
+        if support && self.key.is_none() {
+            let message = "shows whether a key was looked at, and this operation sends none";
+            root.error_at("/support", "key_needed", message, "add [key]");
         }
         self.check_given_key(root);
         self.check_repeatable(root);
@@ -118,7 +141,14 @@ impl Contract {
             let remedy = "add `object = { json = … }` to that answer";
             root.error_at("/poll", "poll_object", message, remedy);
         }
-        if accepts && self.poll.is_none() {
+        let queued = self.completion.as_ref().is_some_and(Completion::is_queued);
+        if queued && !accepts {
+            let message = "says that success is only queued, and no answer is read as accepted";
+            let remedy = "read it as \"accepted\", with its `object`";
+            root.error_at("/completion/done_means", "completion", message, remedy);
+        }
+        let told = self.poll.is_some() || self.callback.is_some() || self.events.is_some();
+        if accepts && !told {
             let message = "can be accepted, and nothing tells of its completion";
             let remedy = "add [poll]; without it every accepted action ends with a person";
             root.complain_at(

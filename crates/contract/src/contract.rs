@@ -10,6 +10,7 @@ use factum_core::intent::Preference;
 use factum_core::promise::Consequence;
 
 use crate::about::About;
+use crate::callback::{Callback, Events};
 use crate::claims::{Claims, Source};
 use crate::digest;
 use crate::effect::Effect;
@@ -17,7 +18,7 @@ use crate::examples::Examples;
 use crate::finding::Finding;
 use crate::form::Form;
 use crate::key::Key;
-use crate::lookup::Lookup;
+use crate::lookup::{How, Lookup};
 use crate::operator::OperatorSettings;
 use crate::product::Product;
 use crate::provider::Provider;
@@ -27,6 +28,8 @@ use crate::request::Request;
 use crate::rules::Rule;
 use crate::schema::Input;
 use crate::source::Report;
+use crate::support::Support;
+use crate::undo::{Completion, Undo};
 
 /// What a destination promises about one operation, and how to speak with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,9 +46,16 @@ pub struct Contract {
     pub(crate) answers: Vec<Rule>,
     pub(crate) processing_max: Option<Span>,
     pub(crate) lookup: Option<Lookup>,
+    /// What `[lookup]` says where there is nothing that could be asked.
+    pub(crate) lookup_unasked: Option<How>,
     pub(crate) poll: Option<Poll>,
     pub(crate) cancel: Option<Cancel>,
     pub(crate) whoami: Option<WhoAmI>,
+    pub(crate) callback: Option<Callback>,
+    pub(crate) events: Option<Events>,
+    pub(crate) support: Support,
+    pub(crate) undo: Option<Undo>,
+    pub(crate) completion: Option<Completion>,
     pub(crate) product: Product,
     pub(crate) input: Input,
     pub(crate) about: About,

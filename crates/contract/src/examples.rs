@@ -86,9 +86,13 @@ struct Question {
     asked: Option<Wanted>,
     /// What a poll asks for.
     object: Option<String>,
+    /// The page of a lookup, or where events were read up to.
+    cursor: Option<String>,
     shows: String,
     receipts: Vec<String>,
     next_page: Option<String>,
+    /// The secret and the second at which a delivery's signature is checked.
+    signed: Option<(String, i64)>,
 }
 
 /// What was asked.
@@ -133,7 +137,9 @@ impl Kind {
             Self::Poll => &["completed", "working", "failed", "inconclusive"],
             Self::Cancel => &["confirmed", "too_late", "unknown"],
             Self::Whoami => &[],
-            Self::Callback | Self::Events => &["positive", "negative", "reversed", "nothing"],
+            Self::Callback | Self::Events => {
+                &["positive", "negative", "reversed", "nothing", "refused"]
+            }
         }
     }
 }
@@ -289,17 +295,24 @@ impl Question {
         let given = Given::read(given);
         let asked = optional(section.get("asked"), Wanted::read);
         let object = section.words("object");
+        let cursor = section.words("cursor");
         let shows = section.need("shows").and_then(|node| match kind.words() {
             [] => node.words().map(str::to_owned),
             words => one_of(&node, words),
         });
         let receipts = optional(section.get("receipt"), texts);
         let next_page = section.words("next_page");
+        let secret = section.words("secret");
+        let at = optional(section.get("at"), |node| {
+            node.integer_in(0, i64::MAX / 1_000_000)
+        });
         Some(Self {
+            signed: secret.zip(at?),
             kind,
             given: given?,
             asked: asked?,
             object,
+            cursor,
             shows: shows?,
             receipts: receipts?.unwrap_or_default(),
             next_page,

@@ -9,10 +9,13 @@
 //! Nothing here sends, waits, retries or decides: it gives the core its promises and its evidence in the core's words.
 
 mod about;
+mod advice;
 mod answers;
+mod auth;
 mod base64;
 mod body;
 mod build_error;
+mod callback;
 mod catalogue;
 mod claims;
 mod compare;
@@ -46,13 +49,17 @@ mod request;
 mod rules;
 mod schema;
 mod shape;
+mod signature;
 mod source;
 mod splice;
+mod support;
 mod template;
+mod undo;
 mod when;
 
 pub use answers::{Ours, Reading};
 pub use build_error::{BuildError, BuildErrorKind};
+pub use callback::{CallbackMatch, CallbackReading};
 pub use catalogue::Catalogue;
 pub use claims::{Grade, Origin, Source};
 pub use contract::Contract;
@@ -60,6 +67,9 @@ pub use effect::EffectInput;
 pub use finding::{Finding, Severity};
 pub use http::{HttpAnswer, HttpRequest};
 pub use kept::{KeptError, parse_span};
-pub use lookup::LookupReading;
+pub use lookup::{LookupAsk, LookupReading};
 pub use operator::{Assumption, Assumptions, OperatorSettings, SettingsError};
-pub use provider::{AuthKind, AuthRules, Provider, ProviderLimits};
+pub use product::AmountFound;
+pub use provider::{AuthKind, AuthRules, HmacSigning, Oauth2, Provider, ProviderLimits, SigV4};
+pub use signature::{CallbackRefused, VerifiedCallback};
+pub use undo::UndoWay;

@@ -3,47 +3,135 @@
 //! A hit counts only if the item carries our own mark. Absence counts only if the answer was whole: every page, no item
 //! that the question did not ask for, nothing cut. Everything else is inconclusive, which says nothing.
 
-use factum_core::Span;
-use factum_core::evidence::{LookupAnswer, Receipt};
-use factum_core::promise::{Authority, LookupBy};
-use serde_json::{Map, Value};
+mod ask;
+mod read;
 
-use crate::build_error::BuildError;
+use factum_core::Span;
+use factum_core::promise::{Authority, LookupBy};
+
 use crate::claims::Claims;
 use crate::conditions;
-use crate::contract::Contract;
-use crate::http::{HttpAnswer, HttpRequest};
+use crate::key::query_name;
 use crate::parts::{self, Take, optional, receipt};
-use crate::pointer::{Pointer, text_of};
-use crate::request::{Request, not_in_contract, path};
+use crate::pointer::Pointer;
+use crate::provider;
+use crate::repeat::words;
+use crate::request::{Request, path};
 use crate::source::{Node, Section, Word};
-use crate::template::{Template, Values};
-use crate::when::{JsonTest, Seen, StatusSet, When};
+use crate::template::Template;
+use crate::when::{JsonTest, StatusSet, When};
+
+pub use ask::LookupAsk;
+pub(crate) use ask::word;
+pub use read::LookupReading;
 
 /// The section `[lookup]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lookup {
     pub(crate) by: LookupBy,
     pub(crate) request: Request,
-    /// The path of a further page, where pages are asked for by a cursor.
+    /// The path of a further page, where pages are asked for one by one.
     next_path: Option<Template>,
     success: StatusSet,
+    /// What an answer has to be beside its status, to be read at all.
+    found: Option<When>,
     /// How the destination says that there is nothing, where it has an answer of its own for it.
     absent: Option<When>,
+    /// How it says that there are several, where it does not show them.
+    several: Option<When>,
     /// Where the items stand; none where the whole body is the one item.
     items: Option<Pointer>,
-    /// The member of an item that has to equal our mark.
-    ours: Pointer,
+    ours: Ours,
     receipt: Option<Take>,
     queued: Vec<JsonTest>,
     object: Option<Pointer>,
     complete: Complete,
-    next: Option<Pointer>,
+    pages: Pages,
+    /// There is a further page only if these hold.
+    more: Vec<JsonTest>,
     pages_max: u32,
+    /// No more items than these are ever shown.
+    result_cap: Option<usize>,
     others: Others,
     pub(crate) authority: Authority,
     pub(crate) lag: Span,
     pub(crate) visible_for: Option<Span>,
+    about: About,
+}
+
+/// What is said of a lookup beside how it is asked and read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct About {
+    how: Option<How>,
+    consistency: Option<Consistency>,
+    unique: Option<bool>,
+    includes: Vec<Include>,
+    rate: Option<(u32, Span)>,
+}
+
+/// How an item is recognised as ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Ours {
+    /// This member equals our mark.
+    Member(Pointer),
+    /// The address that was asked holds our mark: whatever is there is ours.
+    Path,
+    /// The body holds our mark somewhere.
+    Text,
+}
+
+/// How further pages are asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Pages {
+    /// There is only one.
+    One,
+    /// By the cursor that stands here.
+    Cursor(Pointer),
+    /// By this parameter of the link with `rel="next"`.
+    Link(String),
+    /// By the number of items before it; so many are on a full page.
+    Offset(usize),
+    /// By its number, counted from `first`; so many items are on a full page.
+    Number { first: usize, size: usize },
+}
+
+words! {
+    /// What kind of question it is.
+    How {
+        /// By the name of the thing itself.
+        Id = "id",
+        /// By a filter of a list.
+        Filter = "filter",
+        /// By an index that is built beside the data.
+        Search = "search",
+        /// By reading everything of a length of time.
+        Scan = "scan",
+        /// By sending the request again: there is no question, and none is asked.
+        Repeat = "repeat",
+        /// By the highest number that the destination has seen; not over HTTP.
+        HighWater = "high_water",
+    }
+}
+words! {
+    /// What is said about how current it is.
+    Consistency {
+        /// Reads show every write that was answered.
+        Strong = "strong",
+        /// They do after a stated time.
+        Lag = "lag",
+        /// Nobody says.
+        Unknown = "unknown",
+    }
+}
+words! {
+    /// What a lookup shows beside what is there and open.
+    Include {
+        Closed = "closed",
+        Archived = "archived",
+        Deleted = "deleted",
+        Merged = "merged",
+        Queued = "queued",
+    }
 }
 
 /// How an answer shows that it holds everything there is.
@@ -82,8 +170,25 @@ impl Word for Authority {
     ];
 }
 
+/// Where nobody says how current a lookup is: long enough to be worth asking, and nothing rests on it.
+const UNKNOWN_LAG: Span = Span::from_secs(60);
 /// Where the contract does not say how many pages are followed.
 const PAGES_MAX: i64 = 20;
+
+impl How {
+    /// What `[lookup]` says it is, before the rest of it is read.
+    pub(crate) fn of(section: &Section<'_>) -> Option<Self> {
+        section.get("how")?.word()
+    }
+
+    /// Whether anything can be asked in this way.
+    pub(crate) fn is_asked(self) -> bool {
+        match self {
+            Self::Id | Self::Filter | Self::Search | Self::Scan => true,
+            Self::Repeat | Self::HighWater => false,
+        }
+    }
+}
 
 impl Lookup {
     /// `accepts`: the operation can answer that the work is queued.
@@ -94,47 +199,104 @@ impl Lookup {
             Some(LookupBy::Key) => "key",
             Some(LookupBy::Reference) | None => "reference",
         };
-        let request = Request::read(section, "GET", &[mark]);
-        let next_path = optional(section.get("next_path"), |n| path(n, &[mark, "cursor"]));
+        let made = [mark, "since", "since_unix", "since_ms"];
+        let request = Request::read(section, "GET", &made);
+        let more_made = [mark, "cursor", "since", "since_unix", "since_ms"];
+        let next_path = optional(section.get("next_path"), |n| path(n, &more_made));
         let success = success(section);
+        let found = optional(section.get("found"), conditions::when);
         let absent = optional(section.get("absent"), conditions::when);
+        let several = optional(section.get("several"), conditions::when);
         let items = optional(section.get("items"), parts::exact_pointer);
-        let ours = section.need("ours").and_then(|node| parts::pointer(&node));
+        let ours = section.need("ours").and_then(|node| ours(&node));
         let receipt = receipt(section);
         let queued = optional(section.get("queued"), conditions::json_tests);
         let object = optional(section.get("object"), parts::exact_pointer);
         let complete = complete(section);
-        let next = optional(section.get("next"), parts::exact_pointer);
+        let pages = pages(section);
+        let more = optional(section.get("more"), conditions::json_tests);
         let pages_max = section
             .get("pages_max")
             .map_or(Some(PAGES_MAX), |node| node.integer_in(1, 1000));
+        let result_cap = optional(section.get("result_cap"), count);
         let others = section
             .get("others")
             .map_or(Some(Others::Inconclusive), |node| node.word());
+        let about = About::read(section);
         let authority = authority(section, accepts, claims);
-        let lag = section.need("lag").and_then(|node| parts::span(&node));
+        let lag = lag(section, about.as_ref().and_then(|about| about.consistency));
         let visible_for = optional(section.get("visible_for"), visible_for);
         let lookup = Self {
             by: by?,
             request: request?,
             next_path: next_path?,
             success: success?,
+            found: found?,
             absent: absent?,
+            several: several?,
             items: items?,
             ours: ours?,
             receipt: receipt?,
             queued: queued?.unwrap_or_default(),
             object: object?,
             complete: complete?,
-            next: next?,
+            pages: pages?,
+            more: more?.unwrap_or_default(),
             pages_max: u32::try_from(pages_max?).ok()?,
+            result_cap: result_cap?,
             others: others?,
             authority: authority?,
             lag: lag?,
             visible_for: visible_for?,
+            about: about?,
         };
         lookup.check(section);
+        lookup.check_kind(section);
         Some(lookup)
+    }
+
+    /// What the kind of question and the way of recognising ours have to do with the rest.
+    fn check_kind(&self, section: &Section<'_>) {
+        let names = self.request.names();
+        let windowed = names.iter().any(|name| name.starts_with("since"));
+        let relied = self.authority == Authority::Authoritative;
+        if self.about.how == Some(How::Scan) && !windowed {
+            let message = "reads everything, and does not say since when";
+            let remedy = "write {since}, {since_unix} or {since_ms} into the path";
+            section.error("how", "lookup_scan", message, remedy);
+        }
+        let counted = matches!(self.pages, Pages::Offset(_) | Pages::Number { .. });
+        let many = matches!(self.about.how, Some(How::Scan | How::Search));
+        if relied && counted && many {
+            let message =
+                "is authoritative, and pages that are counted skip items while others are removed";
+            let remedy = "ask for pages by a cursor, or write \"partial\"";
+            section.error("authority", "lookup_pages", message, remedy);
+        }
+        if relied && self.about.consistency == Some(Consistency::Unknown) {
+            let message = "is authoritative, and nobody says how current it is (R3)";
+            section.error(
+                "authority",
+                "lookup_consistency",
+                message,
+                "write \"partial\"",
+            );
+        }
+        let whole = !matches!(self.ours, Ours::Member(_));
+        if whole && (self.items.is_some() || self.pages != Pages::One) {
+            let message = "recognises the whole answer, and reads items";
+            let remedy = "leave `items` and pages out, or name the member of an item";
+            section.error("ours", "lookup_ours", message, remedy);
+        }
+        let mark = match self.by {
+            LookupBy::Reference => "reference",
+            LookupBy::Key => "key",
+        };
+        if self.ours == Ours::Path && !names.contains(mark) {
+            let message = "recognises an address that does not hold our mark";
+            let remedy = format!("write {{{mark}}} into the path");
+            section.error("ours", "lookup_ours", message, remedy);
+        }
     }
 
     fn check(&self, section: &Section<'_>) {
@@ -147,7 +309,7 @@ impl Lookup {
             let remedy = format!("write {{{mark}}} into the path, or `others = \"ignored\"`");
             section.error("path", "lookup_mark", message, remedy);
         }
-        if self.next.is_some() != self.next_path.is_some() {
+        if (self.pages != Pages::One) != self.next_path.is_some() {
             let message = "knows only one of `next` and `next_path`";
             let remedy = "write both: where the cursor stands, and the path that asks with it";
             section.error("next", "lookup_pages", message, remedy);
@@ -175,6 +337,100 @@ impl Lookup {
             let remedy = "add `visible_for`: a length of time, or \"unbounded\"";
             section.error("visible_for", "lookup_visible", message, remedy);
         }
+    }
+}
+
+/// `next`, the pointer to a cursor, or `pages`.
+fn pages(section: &Section<'_>) -> Option<Pages> {
+    let next = optional(section.get("next"), parts::exact_pointer)?;
+    let pages = optional(section.get("pages"), |node| {
+        let inner = node.section()?;
+        let offset = optional(inner.get("offset"), count);
+        let page = optional(inner.get("page"), |n| n.integer_in(0, 1));
+        let size = optional(inner.get("size"), count);
+        let link = optional(inner.get("link"), query_name);
+        inner.end();
+        let first = page?.map(|first| usize::try_from(first).unwrap_or_default());
+        match (offset?, first, size?, link?) {
+            (Some(size), None, None, None) => Some(Pages::Offset(size)),
+            (None, Some(first), Some(size), None) => Some(Pages::Number { first, size }),
+            (None, None, None, Some(name)) => Some(Pages::Link(name)),
+            (_, _, _, _) => {
+                let message = "has to choose one form";
+                let remedy =
+                    "write { offset = 100 }, { page = 1, size = 100 } or { link = \"page\" }";
+                node.error("one_form", message, remedy);
+                None
+            }
+        }
+    })?;
+    match (next, pages) {
+        (Some(at), None) => Some(Pages::Cursor(at)),
+        (None, Some(pages)) => Some(pages),
+        (None, None) => Some(Pages::One),
+        (Some(_), Some(_)) => {
+            let message = "knows two ways to the next page";
+            section.error("pages", "lookup_pages", message, "keep `next` or `pages`");
+            None
+        }
+    }
+}
+
+fn count(node: &Node<'_>) -> Option<usize> {
+    usize::try_from(node.integer_in(1, 1_000_000)?).ok()
+}
+
+fn ours(node: &Node<'_>) -> Option<Ours> {
+    match node.text()? {
+        "path" => Some(Ours::Path),
+        "text" => Some(Ours::Text),
+        _ => parts::pointer(node).map(Ours::Member),
+    }
+}
+
+/// By when an effect is shown: said, or nothing because it is at once, or a while because nobody says.
+fn lag(section: &Section<'_>, consistency: Option<Consistency>) -> Option<Span> {
+    match (consistency, section.get("lag")) {
+        (Some(Consistency::Strong), None) => Some(Span::ZERO),
+        (Some(Consistency::Strong), Some(node)) => {
+            let lag = parts::span(&node)?;
+            if lag != Span::ZERO {
+                let message = "is strong, and has a lag";
+                node.error(
+                    "lookup_consistency",
+                    message,
+                    "leave it out, or write \"lag\"",
+                );
+                return None;
+            }
+            Some(lag)
+        }
+        (Some(Consistency::Unknown), None) => Some(UNKNOWN_LAG),
+        (_, Some(node)) => parts::span(&node),
+        (Some(Consistency::Lag) | None, None) => {
+            section.need("lag");
+            None
+        }
+    }
+}
+
+impl About {
+    fn read(section: &Section<'_>) -> Option<Self> {
+        let how = optional(section.get("how"), Node::word);
+        let consistency = optional(section.get("consistency"), Node::word);
+        let unique = optional(section.get("unique"), Node::flag);
+        let includes = optional(section.get("includes"), |node| {
+            let words = node.list(true)?;
+            words.iter().map(Node::word).collect::<Option<Vec<_>>>()
+        });
+        let rate = optional(section.get("rate"), provider::rate);
+        Some(Self {
+            how: how?,
+            consistency: consistency?,
+            unique: unique?,
+            includes: includes?.unwrap_or_default(),
+            rate: rate?,
+        })
     }
 }
 
@@ -237,263 +493,4 @@ fn authority(section: &Section<'_>, accepts: bool, claims: &Claims) -> Option<Au
         }
     }
     Some(authority)
-}
-
-/// What one page of a lookup showed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LookupReading {
-    /// What it shows by itself. Where there is a further page, absence is not among it.
-    pub answer: LookupAnswer,
-    /// The cursor of the next page, for [`Contract::lookup_page_request`]; [`LookupReading::join`] adds what it shows.
-    pub next_page: Option<String>,
-    /// Nothing but the missing pages stands between this page and absence.
-    only_pages_missing: bool,
-}
-
-impl LookupReading {
-    fn inconclusive(why: impl Into<String>) -> Self {
-        Self::ended(LookupAnswer::Inconclusive { why: why.into() })
-    }
-
-    fn ended(answer: LookupAnswer) -> Self {
-        Self {
-            answer,
-            next_page: None,
-            only_pages_missing: false,
-        }
-    }
-
-    /// This page and the one after it, taken together. Hits add up; absence needs every page.
-    #[must_use]
-    pub fn join(self, later: Self) -> Self {
-        let answer = match (self.answer, later.answer) {
-            (LookupAnswer::Found(mut all), LookupAnswer::Found(more)) => {
-                all.extend(
-                    more.into_iter()
-                        .filter(|r| !all.contains(r))
-                        .collect::<Vec<_>>(),
-                );
-                LookupAnswer::Found(all)
-            }
-            (found @ LookupAnswer::Found(_), _) | (_, found @ LookupAnswer::Found(_)) => found,
-            (queued @ LookupAnswer::Queued { .. }, _)
-            | (_, queued @ LookupAnswer::Queued { .. }) => queued,
-            (LookupAnswer::Inconclusive { .. }, later) if self.only_pages_missing => later,
-            (LookupAnswer::Absent, later) => later,
-            (inconclusive @ LookupAnswer::Inconclusive { .. }, _) => inconclusive,
-        };
-        Self {
-            answer,
-            next_page: later.next_page,
-            only_pages_missing: self.only_pages_missing && later.only_pages_missing,
-        }
-    }
-}
-
-impl Contract {
-    /// By what the lookup asks, if there is one.
-    #[must_use]
-    pub fn lookup_by(&self) -> Option<LookupBy> {
-        self.lookup.as_ref().map(|lookup| lookup.by)
-    }
-
-    /// How many pages of one lookup are followed at the most.
-    #[must_use]
-    pub fn lookup_pages_max(&self) -> u32 {
-        self.lookup.as_ref().map_or(0, |lookup| lookup.pages_max)
-    }
-
-    /// For how long after it landed an effect is shown; none where that is not stated.
-    #[must_use]
-    pub fn lookup_visible_for(&self) -> Option<Span> {
-        self.lookup.as_ref().and_then(|lookup| lookup.visible_for)
-    }
-
-    /// The question for the first page. `mark` is our reference, or our key, as [`Contract::lookup_by`] says.
-    ///
-    /// # Errors
-    /// There is no lookup, or a parameter is missing.
-    pub fn lookup_request(
-        &self,
-        params: &Map<String, Value>,
-        mark: &str,
-    ) -> Result<HttpRequest, BuildError> {
-        let lookup = self
-            .lookup
-            .as_ref()
-            .ok_or_else(|| not_in_contract("/lookup"))?;
-        lookup.request.build(&lookup.values(params, mark))
-    }
-
-    /// The question for a further page.
-    ///
-    /// # Errors
-    /// There is no lookup with pages, or a parameter is missing.
-    pub fn lookup_page_request(
-        &self,
-        params: &Map<String, Value>,
-        mark: &str,
-        cursor: &str,
-    ) -> Result<HttpRequest, BuildError> {
-        let lookup = self
-            .lookup
-            .as_ref()
-            .ok_or_else(|| not_in_contract("/lookup"))?;
-        let path = lookup.next_path.clone();
-        let path = path.ok_or_else(|| not_in_contract("/lookup/next_path"))?;
-        let request = Request {
-            path,
-            ..lookup.request.clone()
-        };
-        request.build(&Values {
-            cursor: Some(cursor),
-            ..lookup.values(params, mark)
-        })
-    }
-
-    /// What a lookup's answer shows about what carries this mark.
-    #[must_use]
-    pub fn read_lookup(&self, answer: &HttpAnswer, mark: &str) -> LookupReading {
-        match &self.lookup {
-            Some(lookup) => lookup.read_page(&Seen::new(answer), mark),
-            None => LookupReading::inconclusive("the contract has no lookup"),
-        }
-    }
-}
-
-impl Lookup {
-    fn values<'a>(&self, params: &'a Map<String, Value>, mark: &'a str) -> Values<'a> {
-        let values = Values {
-            params: Some(params),
-            ..Values::default()
-        };
-        match self.by {
-            LookupBy::Reference => Values {
-                reference: Some(mark),
-                ..values
-            },
-            LookupBy::Key => Values {
-                key: Some(mark),
-                ..values
-            },
-        }
-    }
-
-    fn read_page(&self, seen: &Seen<'_>, mark: &str) -> LookupReading {
-        if self.absent.as_ref().is_some_and(|when| when.holds(seen)) {
-            return LookupReading::ended(LookupAnswer::Absent);
-        }
-        let status = seen.answer.status;
-        if !self.success.contains(status) {
-            return LookupReading::inconclusive(format!("the lookup answered status {status}"));
-        }
-        if seen.answer.truncated {
-            return LookupReading::inconclusive("the lookup's answer is larger than is read");
-        }
-        let Some(document) = &seen.json else {
-            return LookupReading::inconclusive("the lookup's answer is not JSON");
-        };
-        let items: Vec<&Value> = match &self.items {
-            None => vec![document],
-            Some(at) => match at.get(document) {
-                Some(Value::Array(items)) => items.iter().collect(),
-                _ => {
-                    return LookupReading::inconclusive("the lookup's answer has no list of items");
-                }
-            },
-        };
-        let next_page = self.next.as_ref().and_then(|at| at.text(document));
-        let (hits, others): (Vec<&Value>, Vec<&Value>) =
-            items.iter().partition(|item| self.is_ours(item, mark));
-        if !hits.is_empty() {
-            return LookupReading {
-                answer: self.hits(&hits, mark, seen),
-                next_page,
-                only_pages_missing: false,
-            };
-        }
-        let foreign = self.others == Others::Inconclusive && !others.is_empty();
-        if foreign {
-            let why = "the lookup's answer holds items that were not asked for";
-            return LookupReading::inconclusive(why);
-        }
-        if let Some(why) = self.cut(document, items.len(), next_page.as_deref()) {
-            return LookupReading {
-                answer: LookupAnswer::Inconclusive {
-                    why: why.to_owned(),
-                },
-                only_pages_missing: next_page.is_some() && self.whole(document, items.len()),
-                next_page,
-            };
-        }
-        LookupReading::ended(LookupAnswer::Absent)
-    }
-
-    fn is_ours(&self, item: &Value, mark: &str) -> bool {
-        let found = self.ours.all(item);
-        let mut texts = found.into_iter().filter_map(text_of);
-        !mark.is_empty() && texts.any(|text| text == mark)
-    }
-
-    /// What items of ours show: effects before queued work.
-    fn hits(&self, hits: &[&Value], mark: &str, seen: &Seen<'_>) -> LookupAnswer {
-        let is_queued =
-            |item: &&Value| !self.queued.is_empty() && self.queued.iter().all(|t| t.holds(item));
-        let (queued, done): (Vec<&Value>, Vec<&Value>) = hits.iter().copied().partition(is_queued);
-        if done.is_empty() {
-            let object = self.object.as_ref();
-            let object = queued
-                .first()
-                .and_then(|item| object.and_then(|at| at.text(item)));
-            return LookupAnswer::Queued { object };
-        }
-        let receipt = |item: &Value| match &self.receipt {
-            Some(Take::Json(at)) => at.text(item),
-            Some(take) => take.from(seen),
-            // A destination without references of its own: our mark is the only name that the effect has.
-            None => Some(mark.to_owned()),
-        };
-        let receipts: Option<Vec<_>> = done.iter().map(|item| receipt(item)).collect();
-        match receipts {
-            Some(receipts) => {
-                let mut found: Vec<Receipt> = Vec::new();
-                for receipt in receipts.into_iter().map(Receipt::new) {
-                    if !found.contains(&receipt) {
-                        found.push(receipt);
-                    }
-                }
-                LookupAnswer::Found(found)
-            }
-            None => LookupAnswer::Inconclusive {
-                why: "the lookup shows an item of ours without its receipt".to_owned(),
-            },
-        }
-    }
-
-    /// Why an answer without a hit is not whole, if it is not.
-    fn cut(&self, document: &Value, items: usize, next: Option<&str>) -> Option<&'static str> {
-        let cursor_fits = self
-            .next
-            .as_ref()
-            .and_then(|at| at.get(document))
-            .is_none_or(|cursor| cursor.is_null() || next.is_some());
-        if next.is_some() {
-            Some("truncated: there are further pages")
-        } else if !cursor_fits {
-            Some("truncated: the cursor of the next page cannot be read")
-        } else if !self.whole(document, items) {
-            Some("truncated: the answer does not say that it is complete")
-        } else {
-            None
-        }
-    }
-
-    fn whole(&self, document: &Value, items: usize) -> bool {
-        match &self.complete {
-            Complete::Always => true,
-            Complete::Unstated => self.items.is_none() || self.authority == Authority::Partial,
-            Complete::Tests(tests) => tests.iter().all(|test| test.holds(document)),
-            Complete::Total(at) => at.text(document) == Some(items.to_string()),
-        }
-    }
 }

@@ -24,7 +24,7 @@ impl Contract {
             cancel: self.cancel_promise(),
             completion: self.accepts().then_some(CompletionPromise {
                 poll: self.poll.is_some(),
-                callback: false,
+                callback: self.callback_promise(),
             }),
             processing_max: self.processing_promise(),
             path_is_direct: self.effect.direct && self.claimed("/effect/direct"),
@@ -58,6 +58,13 @@ impl Contract {
             .is_some_and(Condition::always);
         (self.effect.condition_checked && checked("/effect/condition_checked"))
             || (always && checked("/effect/condition"))
+    }
+
+    /// A callback or an event may tell of the end of queued work, if somebody who may be relied on says that it does.
+    fn callback_promise(&self) -> bool {
+        let relied = |path| self.claims.relied_on(path);
+        (self.callback.is_some() && relied("/callback"))
+            || (self.events.is_some() && relied("/events"))
     }
 
     fn accepts(&self) -> bool {

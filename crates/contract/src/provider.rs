@@ -2,6 +2,8 @@
 
 use factum_core::Span;
 
+use crate::advice::Advice;
+use crate::auth;
 use crate::claims::Claims;
 use crate::examples::Examples;
 use crate::finding::Finding;
@@ -22,6 +24,7 @@ pub struct Provider {
     pub limits: ProviderLimits,
     pub(crate) answers: Vec<Rule>,
     pub(crate) retry_after: Option<Take>,
+    pub(crate) advice: Advice,
     pub(crate) examples: Examples,
 }
 
@@ -32,6 +35,51 @@ pub struct AuthRules {
     pub kinds: Vec<AuthKind>,
     /// The header that carries the secret, for [`AuthKind::Header`]; in lower case.
     pub header: Option<String>,
+    /// The parameter of the query that carries it, for [`AuthKind::Query`].
+    pub query: Option<String>,
+    /// Where tokens are got, for [`AuthKind::Oauth2ClientCredentials`].
+    pub oauth2: Option<Oauth2>,
+    /// What is signed for, for [`AuthKind::SigV4`].
+    pub sigv4: Option<SigV4>,
+    /// How requests are signed, for [`AuthKind::Hmac`].
+    pub hmac: Option<HmacSigning>,
+}
+
+/// Getting tokens with the credentials of a client (RFC 6749, section 4.4).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Oauth2 {
+    /// The address where tokens are got, or its path below the destination's base address.
+    pub token_url: String,
+    /// The scopes that are asked for.
+    pub scopes: Vec<String>,
+    /// The audience that is asked for, where the provider wants one.
+    pub audience: Option<String>,
+    /// The client's credentials go into the body of the request, not into its `Authorization`.
+    pub in_body: bool,
+}
+
+/// AWS Signature Version 4.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SigV4 {
+    /// The service's name in the scope of the signature: `sqs`.
+    pub service: String,
+    /// The region, where it is not the destination's setting.
+    pub region: Option<String>,
+}
+
+/// A MAC over parts of the request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HmacSigning {
+    /// The header that carries the signature; in lower case.
+    pub header: String,
+    /// The hash: `sha1`, `sha256`, `sha512`.
+    pub algorithm: String,
+    /// How it is written: `hex` or `base64`.
+    pub encoding: String,
+    /// What is signed: text with `{method}`, `{path}`, `{timestamp}` and `{body}`.
+    pub signed: String,
+    /// The header that carries the time, where it is signed; in lower case.
+    pub timestamp: Option<String>,
 }
 
 /// A way to authenticate.
@@ -45,6 +93,14 @@ pub enum AuthKind {
     Basic,
     /// A header of the provider's own.
     Header,
+    /// A parameter of the query.
+    Query,
+    /// A bearer token that is got with a client's credentials, and renewed.
+    Oauth2ClientCredentials,
+    /// AWS Signature Version 4.
+    SigV4,
+    /// A MAC over parts of the request.
+    Hmac,
 }
 
 /// What a provider takes at the most; none where nothing is said.
@@ -56,6 +112,8 @@ pub struct ProviderLimits {
     pub rate: Option<(u32, Span)>,
     /// Bytes of a body.
     pub body_max: Option<u64>,
+    /// Between two requests that change something, at the least.
+    pub between: Option<Span>,
 }
 
 impl Word for AuthKind {
@@ -64,6 +122,10 @@ impl Word for AuthKind {
         ("bearer", Self::Bearer),
         ("basic", Self::Basic),
         ("header", Self::Header),
+        ("query", Self::Query),
+        ("oauth2_client_credentials", Self::Oauth2ClientCredentials),
+        ("sigv4", Self::SigV4),
+        ("hmac", Self::Hmac),
     ];
 }
 
@@ -92,7 +154,7 @@ impl Provider {
         let name = root.need("provider").and_then(|node| name(&node));
         let title = root.need_words("title");
         let auth = match root.sub("auth") {
-            Some(section) => auth(&section),
+            Some(section) => auth::read(&section),
             None => Some(AuthRules::default()),
         };
         let limits = match root.sub("limits") {
@@ -100,6 +162,10 @@ impl Provider {
             None => Some(ProviderLimits::default()),
         };
         let retry_after = optional(root.get("retry_after"), parts::take);
+        let advice = match root.sub("advice") {
+            Some(section) => Advice::read(&section),
+            None => Some(Advice::default()),
+        };
         let answers = rules::read(root, KeyIs::PerOperation, &mut claims);
         let examples = Examples::read(root);
         root.end();
@@ -111,6 +177,7 @@ impl Provider {
             limits: limits?,
             answers: answers.rules,
             retry_after: retry_after?,
+            advice: advice?,
         })
     }
 }
@@ -132,44 +199,32 @@ pub(crate) fn name(node: &Node<'_>) -> Option<String> {
     Some(text.to_owned())
 }
 
-fn auth(section: &Section<'_>) -> Option<AuthRules> {
-    let kinds = section.need("kinds").and_then(|node| {
-        let words = node.list(false)?;
-        words.iter().map(Node::word).collect::<Option<Vec<_>>>()
-    });
-    let header = optional(section.get("header"), parts::header_name);
-    section.end();
-    let rules = AuthRules {
-        kinds: kinds?,
-        header: header?,
-    };
-    if rules.kinds.contains(&AuthKind::Header) != rules.header.is_some() {
-        let message = "knows only one of the kind \"header\" and the header's name";
-        let remedy = "write both, or neither";
-        section.error("header", "auth_header", message, remedy);
-        return None;
-    }
-    Some(rules)
+fn whole(node: &Node<'_>) -> Option<u32> {
+    u32::try_from(node.integer_in(1, i64::from(u32::MAX))?).ok()
+}
+
+/// So many requests within a length of time.
+pub(crate) fn rate(node: &Node<'_>) -> Option<(u32, Span)> {
+    let rate = node.section()?;
+    let requests = rate.need("requests").and_then(|node| whole(&node));
+    let per = rate.need("per").and_then(|node| parts::length(&node));
+    rate.end();
+    Some((requests?, per?))
 }
 
 fn limits(section: &Section<'_>) -> Option<ProviderLimits> {
-    let whole = |node: &Node<'_>| {
-        let number = node.integer_in(1, i64::from(u32::MAX))?;
-        u32::try_from(number).ok()
-    };
     let concurrency = optional(section.get("concurrency"), whole);
-    let rate = optional(section.get("rate"), |node| {
-        let rate = node.section()?;
-        let requests = rate.need("requests").and_then(|node| whole(&node));
-        let per = rate.need("per").and_then(|node| parts::length(&node));
-        rate.end();
-        Some((requests?, per?))
-    });
+    let rate = optional(section.get("rate"), rate);
     let body_max = optional(section.get("body_max"), |node| {
         u64::try_from(node.integer_in(1, i64::MAX)?).ok()
     });
+    let between = optional(section.get("between"), parts::length);
+    // For people: what a limit counts over, and what follows when it is broken.
+    section.words("scope");
+    section.words("ban");
     section.end();
     Some(ProviderLimits {
+        between: between?,
         concurrency: concurrency?,
         rate: rate?,
         body_max: body_max?,

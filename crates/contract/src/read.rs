@@ -7,13 +7,14 @@ use factum_core::intent::Preference;
 use factum_core::promise::Consequence;
 
 use crate::about::About;
+use crate::callback::{Callback, Events};
 use crate::claims::Claims;
 use crate::contract::Contract;
 use crate::effect::Effect;
 use crate::examples::Examples;
 use crate::form::{Form, Purpose};
 use crate::key::{self, Key};
-use crate::lookup::Lookup;
+use crate::lookup::{How, Lookup};
 use crate::operator::OperatorSettings;
 use crate::parts::{self, optional};
 use crate::product::Product;
@@ -22,6 +23,8 @@ use crate::questions::{Cancel, Poll, WhoAmI};
 use crate::rules::{self, KeyIs, Rule, Rules};
 use crate::schema::Input;
 use crate::source::{Node, Section, Word};
+use crate::support::Support;
+use crate::undo::{Completion, Undo};
 
 /// The words of a preference, before its author is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,13 +60,14 @@ pub(crate) fn contract(root: &Section<'_>, provider: Option<Provider>) -> Option
     let mut rules = deed.answers.rules.iter().chain(common.unwrap_or_default());
     let accepts = rules.any(Rule::accepts);
     let questions = Questions::read(root, accepts, &mut claims);
+    let reports = Aside::read(root, &mut claims);
     let processing_max = processing(root, &mut claims);
     let product = Product::read(root);
     let input = Input::read(root);
     let about = About::read(root);
     let examples = Examples::read(root);
     root.end();
-    let questions = questions?;
+    let (questions, reports) = (questions?, reports?);
     let mut contract = Contract {
         provider: provider?,
         operation: operation?,
@@ -77,9 +81,15 @@ pub(crate) fn contract(root: &Section<'_>, provider: Option<Provider>) -> Option
         answers: deed.answers.rules,
         processing_max: processing_max?,
         lookup: questions.lookup,
+        lookup_unasked: questions.lookup_unasked,
         poll: questions.poll,
         cancel: questions.cancel,
         whoami: questions.whoami,
+        callback: reports.callback,
+        events: reports.events,
+        support: reports.support,
+        undo: reports.undo,
+        completion: reports.completion,
         product: product?,
         input: input?,
         about: about?,
@@ -149,6 +159,7 @@ fn reference(root: &Section<'_>) -> Option<Form> {
 /// The sections that ask something.
 struct Questions {
     lookup: Option<Lookup>,
+    lookup_unasked: Option<How>,
     poll: Option<Poll>,
     cancel: Option<Cancel>,
     whoami: Option<WhoAmI>,
@@ -161,7 +172,13 @@ impl Questions {
         let cancel = optional(root.get("cancel"), |node| node.section());
         let whoami = optional(root.get("whoami"), |node| node.section());
         let (lookup, poll, cancel, whoami) = (lookup?, poll?, cancel?, whoami?);
-        let read_lookup = lookup.as_ref().map(|s| Lookup::read(s, accepts, claims));
+        let how = lookup.as_ref().and_then(How::of);
+        let lookup_unasked = how.filter(|how| !how.is_asked());
+        let asked = lookup.as_ref().filter(|_| lookup_unasked.is_none());
+        let read_lookup = asked.map(|s| Lookup::read(s, accepts, claims));
+        if let Some((section, _)) = lookup.as_ref().zip(lookup_unasked) {
+            claims.note(section);
+        }
         let read_poll = poll.as_ref().map(|s| Poll::read(s, claims));
         let read_cancel = cancel.as_ref().map(|s| Cancel::read(s, claims));
         let read_whoami = whoami.as_ref().map(WhoAmI::read);
@@ -170,11 +187,52 @@ impl Questions {
         }
         Some(Self {
             lookup: whole(read_lookup)?,
+            lookup_unasked,
             poll: whole(read_poll)?,
             cancel: whole(read_cancel)?,
             whoami: whole(read_whoami)?,
         })
     }
+}
+
+/// The sections beside: what comes by itself, what shows support, what can be done afterwards.
+struct Aside {
+    callback: Option<Callback>,
+    events: Option<Events>,
+    support: Support,
+    undo: Option<Undo>,
+    completion: Option<Completion>,
+}
+
+impl Aside {
+    fn read(root: &Section<'_>, claims: &mut Claims) -> Option<Self> {
+        let callback = section(root, "callback", |s| Callback::read(s, claims));
+        let events = section(root, "events", |s| Events::read(s, claims));
+        let support = section(root, "support", |s| Support::read(s, claims));
+        let undo = section(root, "undo", |s| Undo::read(s, claims));
+        let completion = section(root, "completion", |s| Completion::read(s, claims));
+        Some(Self {
+            callback: callback?,
+            events: events?,
+            support: support?.unwrap_or_default(),
+            undo: undo?,
+            completion: completion?,
+        })
+    }
+}
+
+/// A section that may be missing, with a complaint about what it has too much.
+fn section<T>(
+    root: &Section<'_>,
+    name: &'static str,
+    read: impl FnOnce(&Section<'_>) -> Option<T>,
+) -> Option<Option<T>> {
+    optional(root.get(name), |node| {
+        let section = node.section()?;
+        let value = read(&section);
+        section.end();
+        value
+    })
 }
 
 /// A section that is missing is fine; one that could not be read is not.

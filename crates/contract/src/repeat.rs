@@ -69,7 +69,7 @@ macro_rules! words {
         pub(crate) enum $name {
             $($(#[$case])* $value,)*
         }
-        impl Word for $name {
+        impl $crate::source::Word for $name {
             const WORDS: &'static [(&'static str, Self)] = &[$(($word, Self::$value)),*];
         }
     };
@@ -177,6 +177,8 @@ words! {
         Unstated = "unstated",
     }
 }
+
+pub(crate) use words;
 
 impl Repeat {
     pub(crate) fn read(section: Section<'_>, claims: &mut Claims) -> Option<Self> {

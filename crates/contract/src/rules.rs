@@ -283,18 +283,21 @@ fn aliases(section: &Section<'_>) -> Option<Vec<Pointer>> {
     }
 }
 
-pub(crate) fn ours(section: &Section<'_>) -> Option<Option<Mark>> {
-    optional(section.get("ours"), |node| {
-        let section = node.section()?;
-        let take = section.need("in").and_then(|node| parts::take(&node));
-        let with = section
-            .get("with")
-            .map_or(Some(LookupBy::Reference), |node| node.word());
-        section.end();
-        Some(Mark {
-            take: take?,
-            with: with?,
-        })
+fn ours(section: &Section<'_>) -> Option<Option<Mark>> {
+    optional(section.get("ours"), mark)
+}
+
+/// `{ in = take, with = "reference" }`
+pub(crate) fn mark(node: &Node<'_>) -> Option<Mark> {
+    let section = node.section()?;
+    let take = section.need("in").and_then(|node| parts::take(&node));
+    let with = section
+        .get("with")
+        .map_or(Some(LookupBy::Reference), |node| node.word());
+    section.end();
+    Some(Mark {
+        take: take?,
+        with: with?,
     })
 }
 

@@ -1,18 +1,22 @@
 //! Replaying examples through the request builder and the readers.
 
 use factum_core::Timestamp;
-use factum_core::evidence::{AnswerClass, CancelAnswer, LookupAnswer, PollAnswer, Receipt};
+use factum_core::evidence::{
+    AnswerClass, Callback, CancelAnswer, LookupAnswer, PollAnswer, Receipt,
+};
 use factum_core::promise::LookupBy;
 
 use super::{Example, Examples, Kind, Meaning, Question, Wanted};
 use crate::answers::{Ours, Reading};
 use crate::build_error::BuildError;
+use crate::callback::CallbackReading;
 use crate::compare;
 use crate::contract::Contract;
 use crate::duration;
 use crate::effect::EffectInput;
 use crate::finding::Finding;
 use crate::http::{HttpAnswer, HttpRequest};
+use crate::lookup::LookupAsk;
 
 /// The 32 bytes that every example's key and reference are made from.
 const BYTES: [u8; 32] = [7; 32];
@@ -116,7 +120,7 @@ impl Contract {
             found.extend(wanted.differs(of, &request, marks));
         }
         let answer = marks.answer(&question.given.answer);
-        let (shows, receipts, next_page) = self.shown(question.kind, &answer, marks);
+        let (shows, receipts, next_page) = self.shown(question, &answer, marks);
         let wanted = (
             question.shows.clone(),
             question
@@ -145,16 +149,19 @@ impl Contract {
     ) -> Result<HttpRequest, BuildError> {
         let object = question.object.as_deref().unwrap_or("object");
         match question.kind {
-            Kind::Lookup => {
-                let mark = self.example_mark(marks);
-                self.lookup_request(&example.params, mark)
-            }
+            Kind::Lookup => self.lookup_question(&LookupAsk {
+                params: &example.params,
+                mark: self.example_mark(marks),
+                since: Some(INSTANT),
+                cursor: question.cursor.as_deref(),
+            }),
             Kind::Poll => self.poll_request(&example.params, object),
             Kind::Cancel => self.cancel_request(&example.params, &marks.key),
             Kind::Whoami => self
                 .whoami_request()
                 .ok_or_else(|| crate::request::not_in_contract("/whoami")),
-            Kind::Callback | Kind::Events => Err(crate::request::not_in_contract("/callback")),
+            Kind::Callback => Err(crate::request::not_in_contract("/callback")),
+            Kind::Events => self.events_request(question.cursor.as_deref()),
         }
     }
 
@@ -168,14 +175,16 @@ impl Contract {
     /// What an answer shows: the word, the receipts, the next page.
     fn shown(
         &self,
-        kind: Kind,
+        question: &Question,
         answer: &HttpAnswer,
         marks: &Marks,
     ) -> (String, Vec<String>, Option<String>) {
         let one = |receipt: Option<Receipt>| receipt.into_iter().map(|r| r.reference).collect();
-        let (shows, receipts, next_page): (&str, Vec<String>, Option<String>) = match kind {
+        let (shows, receipts, next_page): (&str, Vec<String>, Option<String>) = match question.kind
+        {
             Kind::Lookup => {
-                let reading = self.read_lookup(answer, self.example_mark(marks));
+                let (mark, cursor) = (self.example_mark(marks), question.cursor.as_deref());
+                let reading = self.read_lookup_page(answer, mark, cursor);
                 let next = reading.next_page;
                 match reading.answer {
                     LookupAnswer::Found(all) => {
@@ -206,10 +215,48 @@ impl Contract {
                 let account = self.read_whoami(answer).unwrap_or_default();
                 return (account, Vec::new(), None);
             }
-            Kind::Callback | Kind::Events => ("nothing", Vec::new(), None),
+            Kind::Callback => {
+                let given = &question.given.answer;
+                if let Some((secret, at)) = &question.signed {
+                    let now = Timestamp::from_micros(at * 1_000_000);
+                    let secret = secret.as_bytes();
+                    // Signatures are over the bytes as they came, in which no mark stands for another text.
+                    if self
+                        .verify_callback(&given.headers, &given.body, secret, now)
+                        .is_err()
+                    {
+                        return ("refused".to_owned(), Vec::new(), None);
+                    }
+                }
+                let (shows, receipts) = reported(&self.read_callbacks(&answer.body));
+                (shows, receipts, None)
+            }
+            Kind::Events => match self.read_events(answer) {
+                Some((reports, next)) => {
+                    let (shows, receipts) = reported(&reports);
+                    (shows, receipts, next)
+                }
+                None => ("refused", Vec::new(), None),
+            },
         };
         (shows.to_owned(), receipts, next_page)
     }
+}
+
+/// What the first report says, and the receipts or objects of all of them.
+fn reported(reports: &[CallbackReading]) -> (&'static str, Vec<String>) {
+    let shows = match reports.first().map(|report| &report.callback) {
+        Some(Callback::Positive(_)) => "positive",
+        Some(Callback::Negative { .. }) => "negative",
+        Some(Callback::Reversed { .. }) => "reversed",
+        None => "nothing",
+    };
+    let named = reports.iter().filter_map(|report| match &report.callback {
+        Callback::Positive(receipt) => Some(receipt.reference.clone()),
+        Callback::Negative { object, .. } => Some(object.clone()),
+        Callback::Reversed { .. } => None,
+    });
+    (shows, named.collect())
 }
 
 fn told(shows: &str, receipts: &[String], next_page: Option<&str>) -> String {

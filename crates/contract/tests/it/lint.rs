@@ -160,7 +160,7 @@ const TEXT_AND_TYPES: &[Row] = &[
         "finish = false",
         "colour = \"red\"",
         &[
-            "5:1 /colour unknown_member | known here: answers, api_version, cancel, claims, consequence, effect, examples, finish, input, key, lookup, neither, operation, poll, processing, product, provider, reference, requires, review_by, title, verified_on, whoami",
+            "5:1 /colour unknown_member | known here: answers, api_version, callback, cancel, claims, completion, consequence, effect, events, examples, finish, input, key, lookup, neither, operation, poll, processing, product, provider, reference, requires, review_by, support, title, undo, verified_on, whoami",
         ],
     ),
     Row(
@@ -411,11 +411,11 @@ fn providers() {
         ),
         (
             "provider = \"p\"\ntitle = \"P\"\n[auth]\nkinds = [\"oauth\"]\n",
-            "4:10 /auth/kinds/0 unknown_word | write one of none, bearer, basic, header",
+            "4:10 /auth/kinds/0 unknown_word | write one of none, bearer, basic, header, query, oauth2_client_credentials, sigv4, hmac",
         ),
         (
             "provider = \"p\"\ntitle = \"P\"\n[auth]\nkinds = [\"header\"]\n",
-            "3:1 /auth/header auth_header | write both, or neither",
+            "3:1 /auth/header auth_member | write both, or neither",
         ),
         (
             "provider = \"p\"\ntitle = \"P\"\n[limits]\nconcurrency = 0\n",

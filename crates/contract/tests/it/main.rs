@@ -1,9 +1,11 @@
 //! The contract crate from outside: the catalogue's files, what they make of answers, what is wrong with broken ones.
 
 mod build;
+mod callbacks;
 mod catalogue;
 mod examples;
 mod fuzz;
+mod language;
 mod lint;
 mod lookup;
 mod operator;

@@ -171,7 +171,9 @@ const QUESTIONS: &[Row] = &[
     Row(
         "\"/a?r={reference}\"",
         "\"/a?r={key}\"",
-        &["54:8 /lookup/path place | use parameters, or {reference}"],
+        &[
+            "54:8 /lookup/path place | use parameters, or {reference}, {since}, {since_unix}, {since_ms}",
+        ],
     ),
     Row(
         "&c={cursor}",
@@ -283,7 +285,7 @@ const QUESTIONS: &[Row] = &[
     Row(
         "deep_link = \"/things/{receipt}\"",
         "deep_link = \"/things/{id}\"",
-        &["86:13 /product/deep_link place | write {receipt} where it goes, and no other place"],
+        &["86:13 /product/deep_link place | write {receipt} where it goes"],
     ),
 ];
 

@@ -1,0 +1,359 @@
+//! What a destination reports by itself: deliveries to us, and events that are fetched from it.
+//!
+//! A report is matched by marks that it carries; what it means is read by conditions of which exactly one may hold. A
+//! report about nothing that is known, or that contradicts itself, says nothing.
+
+use factum_core::evidence::{Callback as Fact, Receipt};
+use serde_json::{Map, Value};
+
+use crate::build_error::BuildError;
+use crate::claims::Claims;
+use crate::compare::form_document;
+use crate::conditions;
+use crate::contract::Contract;
+use crate::http::{HttpAnswer, HttpRequest};
+use crate::lookup::success;
+use crate::parts::{self, optional};
+use crate::pointer::Pointer;
+use crate::repeat::words;
+use crate::request::{Request, not_in_contract, path};
+use crate::signature::Signature;
+use crate::source::{Node, Section};
+use crate::template::{Template, Values};
+use crate::when::{JsonTest, Seen, StatusSet};
+
+/// The section `[callback]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Callback {
+    pub(crate) signature: Signature,
+    body: BodyKind,
+    reports: Reports,
+}
+
+/// The section `[events]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Events {
+    request: Request,
+    /// The path where nothing was read yet.
+    first: Option<Template>,
+    success: StatusSet,
+    next: Pointer,
+    reports: Reports,
+}
+
+/// How reports are read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Reports {
+    /// Where they stand; none where the whole document is one.
+    items: Option<Pointer>,
+    id: Option<Pointer>,
+    matches: Vec<(By, Pointer)>,
+    positive: Vec<JsonTest>,
+    negative: Vec<JsonTest>,
+    reversed: Vec<JsonTest>,
+    receipt: Option<Pointer>,
+    object: Option<Pointer>,
+    why: Option<Pointer>,
+}
+
+words! {
+    /// How the body of a delivery is written.
+    BodyKind {
+        Json = "json",
+        Form = "form",
+    }
+}
+words! {
+    /// By what a report is matched with an action.
+    By {
+        Reference = "reference",
+        Key = "key",
+        Object = "object",
+        Receipt = "receipt",
+    }
+}
+
+/// A mark in a report, by which it is matched with an action.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum CallbackMatch {
+    /// The reference that we wrote into the request.
+    Reference(String),
+    /// The provider key that we sent.
+    Key(String),
+    /// The destination's name for queued work, as an answer named it.
+    Object(String),
+    /// The destination's reference for the effect.
+    Receipt(String),
+}
+
+/// One report, in the core's words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallbackReading {
+    /// The report's own name: the same in every repetition.
+    pub id: Option<String>,
+    /// What it is matched by, best first.
+    pub matches: Vec<CallbackMatch>,
+    /// What it says.
+    pub callback: Fact,
+}
+
+impl Callback {
+    pub(crate) fn read(section: &Section<'_>, claims: &mut Claims) -> Option<Self> {
+        claims.note(section);
+        claims.require(section, "", "what a destination reports by itself");
+        let signature = section.need("signature");
+        let signature = signature.and_then(|node| Signature::read(&node));
+        let body = section
+            .get("body")
+            .map_or(Some(BodyKind::Json), |n| n.word());
+        let reports = Reports::read(section);
+        Some(Self {
+            signature: signature?,
+            body: body?,
+            reports: reports?,
+        })
+    }
+
+    fn document(&self, body: &[u8]) -> Option<Value> {
+        match self.body {
+            BodyKind::Json => serde_json::from_slice(body).ok(),
+            BodyKind::Form => form_document(body),
+        }
+    }
+}
+
+impl Events {
+    pub(crate) fn read(section: &Section<'_>, claims: &mut Claims) -> Option<Self> {
+        claims.note(section);
+        claims.require(section, "", "what a destination reports by itself");
+        let request = Request::read(section, "GET", &["cursor"]);
+        let first = optional(section.get("first"), |node| path(node, &[]));
+        let success = success(section);
+        let next = section.need("next").and_then(|n| parts::exact_pointer(&n));
+        let reports = Reports::read(section);
+        let request = request?;
+        if !request.names().contains("cursor") {
+            let message = "reads on without {cursor}";
+            let remedy = "write {cursor} where the name of the last event goes";
+            section.error("path", "events_cursor", message, remedy);
+        }
+        if let Some(name) = request.names().iter().find(|name| **name != "cursor") {
+            let message =
+                format!("asks with {{{name}}}, and there is no submission to take it from");
+            section.error("path", "place", message, "write it out");
+        }
+        Some(Self {
+            request,
+            first: first?,
+            success: success?,
+            next: next?,
+            reports: reports?,
+        })
+    }
+}
+
+impl Reports {
+    fn read(section: &Section<'_>) -> Option<Self> {
+        let pointer = |name| optional(section.get(name), parts::exact_pointer);
+        let (items, id) = (pointer("items"), pointer("id"));
+        let (receipt, object, why) = (pointer("receipt"), pointer("object"), pointer("why"));
+        let matches = section.need("matches").and_then(|node| matches(&node));
+        let tests = |name| {
+            let tests = optional(section.get(name), conditions::json_tests);
+            tests.map(Option::unwrap_or_default)
+        };
+        let positive = tests("positive");
+        let (negative, reversed) = (tests("negative"), tests("reversed"));
+        let reports = Self {
+            items: items?,
+            id: id?,
+            matches: matches?,
+            positive: positive?,
+            negative: negative?,
+            reversed: reversed?,
+            receipt: receipt?,
+            object: object?,
+            why: why?,
+        };
+        reports.check(section);
+        Some(reports)
+    }
+
+    fn check(&self, section: &Section<'_>) {
+        if self.positive.is_empty() && self.negative.is_empty() && self.reversed.is_empty() {
+            let message = "does not say what any report means";
+            let remedy = "add `positive = { at = …, equals = … }`";
+            section.error("positive", "reports", message, remedy);
+        }
+        let named = |wanted| self.matches.iter().any(|(by, _)| *by == wanted);
+        if !self.positive.is_empty() && self.receipt.is_none() && !named(By::Receipt) {
+            let message = "reports an effect, and does not say where its receipt stands";
+            section.error(
+                "receipt",
+                "receipt_missing",
+                message,
+                "add `receipt = \"/id\"`",
+            );
+        }
+        if !self.negative.is_empty() && self.object.is_none() && !named(By::Object) {
+            let message = "reports a failure, and does not say of which object (R21)";
+            section.error("object", "reports", message, "add `object = \"/id\"`");
+        }
+    }
+
+    /// The reports of a document.
+    fn all(&self, document: &Value) -> Vec<CallbackReading> {
+        let items: Vec<&Value> = match &self.items {
+            None => vec![document],
+            Some(at) => match at.get(document) {
+                Some(Value::Array(items)) => items.iter().collect(),
+                _ => Vec::new(),
+            },
+        };
+        items
+            .into_iter()
+            .filter_map(|item| self.one(item))
+            .collect()
+    }
+
+    fn one(&self, item: &Value) -> Option<CallbackReading> {
+        let text = |at: &Option<Pointer>| at.as_ref().and_then(|at| at.text(item));
+        let matches: Vec<_> = self
+            .matches
+            .iter()
+            .filter_map(|(by, at)| Some(by.matched(at.text(item)?)))
+            .collect();
+        let named = |by: By| {
+            let mut places = self
+                .matches
+                .iter()
+                .filter(|(candidate, _)| *candidate == by);
+            places.find_map(|(_, at)| at.text(item))
+        };
+        let holds =
+            |tests: &[JsonTest]| !tests.is_empty() && tests.iter().all(|test| test.holds(item));
+        let why = || text(&self.why).unwrap_or_else(|| "no reason is given".to_owned());
+        let meaning = [&self.positive, &self.negative, &self.reversed].map(|t| holds(t));
+        let callback = match meaning {
+            [true, false, false] => {
+                let receipt = text(&self.receipt).or_else(|| named(By::Receipt));
+                Fact::Positive(Receipt::new(receipt?))
+            }
+            [false, true, false] => Fact::Negative {
+                object: text(&self.object).or_else(|| named(By::Object))?,
+                why: why(),
+            },
+            [false, false, true] => Fact::Reversed { why: why() },
+            _ => return None,
+        };
+        if matches.is_empty() {
+            return None;
+        }
+        Some(CallbackReading {
+            id: text(&self.id),
+            matches,
+            callback,
+        })
+    }
+}
+
+impl By {
+    fn matched(self, value: String) -> CallbackMatch {
+        match self {
+            Self::Reference => CallbackMatch::Reference(value),
+            Self::Key => CallbackMatch::Key(value),
+            Self::Object => CallbackMatch::Object(value),
+            Self::Receipt => CallbackMatch::Receipt(value),
+        }
+    }
+}
+
+fn matches(node: &Node<'_>) -> Option<Vec<(By, Pointer)>> {
+    let one = |node: &Node<'_>| {
+        let section = node.section()?;
+        let by = section.need("by").and_then(|node| node.word());
+        let at = section.need("at").and_then(|n| parts::exact_pointer(&n));
+        section.end();
+        by.zip(at)
+    };
+    let list = node.list(true)?;
+    if list.is_empty() {
+        let message = "lists nothing";
+        node.error(
+            "reports",
+            message,
+            "name a mark: { by = \"reference\", at = … }",
+        );
+        return None;
+    }
+    // All are read before the first that is wrong fails the list.
+    let list: Vec<_> = list.iter().map(one).collect();
+    list.into_iter().collect()
+}
+
+impl Contract {
+    /// The reports in the body of a delivery, after [`Contract::verify_callback`]. Those that say nothing are left out; a
+    /// body that holds none is kept and shown by whoever took it.
+    #[must_use]
+    pub fn read_callbacks(&self, body: &[u8]) -> Vec<CallbackReading> {
+        let Some(callback) = &self.callback else {
+            return Vec::new();
+        };
+        let document = callback.document(body);
+        document.map_or_else(Vec::new, |document| callback.reports.all(&document))
+    }
+
+    /// The first report in the body of a delivery, for destinations that send one at a time.
+    #[must_use]
+    pub fn read_callback(&self, body: &[u8]) -> Option<CallbackReading> {
+        self.read_callbacks(body).into_iter().next()
+    }
+
+    /// The question for events after this cursor; none where nothing was read yet.
+    ///
+    /// # Errors
+    /// The contract has no events, or cannot be asked for the first of them.
+    pub fn events_request(&self, cursor: Option<&str>) -> Result<HttpRequest, BuildError> {
+        let events = self
+            .events
+            .as_ref()
+            .ok_or_else(|| not_in_contract("/events"))?;
+        let none = Map::new();
+        let values = Values {
+            params: Some(&none),
+            cursor,
+            ..Values::default()
+        };
+        match (&events.first, cursor) {
+            (Some(first), None) => {
+                let request = Request {
+                    path: first.clone(),
+                    ..events.request.clone()
+                };
+                request.build(&values)
+            }
+            (_, _) => events.request.build(&values),
+        }
+    }
+
+    /// The reports among fetched events, and the cursor to go on with. None where the answer cannot be read: then the same
+    /// cursor is asked again, so that nothing is passed over.
+    #[must_use]
+    pub fn read_events(
+        &self,
+        answer: &HttpAnswer,
+    ) -> Option<(Vec<CallbackReading>, Option<String>)> {
+        let events = self.events.as_ref()?;
+        let seen = Seen::new(answer);
+        let document = seen.json.as_ref()?;
+        if !events.success.contains(answer.status) {
+            return None;
+        }
+        if let Some(at) = &events.reports.items
+            && !at.get(document).is_some_and(Value::is_array)
+        {
+            return None;
+        }
+        Some((events.reports.all(document), events.next.text(document)))
+    }
+}

@@ -1,0 +1,325 @@
+//! Deliveries: whose they are, and what they say. D7, D9 and the faults of deliveries: forged, repeated, reordered, unmatched.
+
+use std::fmt::Write as _;
+
+use factum_contract::{CallbackMatch, CallbackRefused, Contract, HttpAnswer};
+use factum_core::Timestamp;
+use factum_core::evidence::{Callback, Receipt};
+use hmac::{Hmac, KeyInit, Mac};
+use serde_json::json;
+
+use crate::support::{answer, contract};
+
+const NOW: i64 = 1_767_323_045;
+
+fn signed_by(signature: &str) -> Contract {
+    contract(&format!(
+        "provider = \"p\"\noperation = \"o\"\ntitle = \"t\"\nconsequence = \"costly\"\n\
+         [effect]\npath = \"/\"\n\
+         [callback]\nsignature = {signature}\nid = \"/id\"\n\
+         matches = [{{ by = \"reference\", at = \"/data/ref\" }}, {{ by = \"object\", at = \"/data/job\" }}]\n\
+         positive = {{ at = \"/type\", equals = \"done\" }}\n\
+         negative = {{ at = \"/type\", equals = \"failed\" }}\n\
+         reversed = {{ at = \"/type\", one_of = [\"returned\", \"disputed\"] }}\n\
+         receipt = \"/data/id\"\nwhy = \"/data/reason\"\n\
+         source = {{ person = \"us\", date = \"2026-11-29\" }}\n"
+    ))
+}
+
+fn verify(
+    contract: &Contract,
+    headers: &[(&str, &str)],
+    secret: &str,
+    now: i64,
+) -> Result<Option<String>, CallbackRefused> {
+    let headers: Vec<_> = headers
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
+    let now = Timestamp::from_micros(now * 1_000_000);
+    let verified = contract.verify_callback(&headers, b"{\"a\":1}", secret.as_bytes(), now);
+    verified.map(|verified| verified.id)
+}
+
+fn mac(secret: &[u8], text: &str) -> Vec<u8> {
+    let mac = Hmac::<sha2::Sha256>::new_from_slice(secret).expect("a key of any length");
+    mac.chain_update(text).finalize().into_bytes().to_vec()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("a text takes it");
+        text
+    })
+}
+
+#[test]
+fn stripe() {
+    let contract = signed_by("{ scheme = \"stripe\" }");
+    let fits = hex(&mac(b"whsec_x", &format!("{NOW}.{{\"a\":1}}")));
+    let header = format!("t={NOW},v1={},v1={fits},v0=zz", "0".repeat(64));
+    let check =
+        |header: &str, now| verify(&contract, &[("Stripe-Signature", header)], "whsec_x", now);
+    assert_eq!(check(&header, NOW + 300), Ok(None));
+    assert_eq!(check(&header, NOW + 301), Err(CallbackRefused::OutOfTime));
+    assert_eq!(check(&header, NOW - 301), Err(CallbackRefused::OutOfTime));
+    let malformed = CallbackRefused::Malformed("stripe-signature".to_owned());
+    assert_eq!(check(&format!("v1={fits}"), NOW), Err(malformed));
+    assert_eq!(check(&format!("t={NOW}"), NOW), Err(CallbackRefused::Wrong));
+    let moved = format!("t={},v1={fits}", NOW + 1);
+    assert_eq!(check(&moved, NOW), Err(CallbackRefused::Wrong));
+    let missing = CallbackRefused::Missing("stripe-signature".to_owned());
+    assert_eq!(verify(&contract, &[], "whsec_x", NOW), Err(missing));
+}
+
+#[test]
+fn github() {
+    // GitHub's own published example, with its body in place of ours.
+    let contract = signed_by("{ scheme = \"github\" }");
+    let headers = [(
+        "x-hub-signature-256".to_owned(),
+        "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17".to_owned(),
+    )];
+    let now = Timestamp::from_micros(0);
+    let secret = b"It's a Secret to Everybody";
+    let verified = contract.verify_callback(&headers, b"Hello, World!", secret, now);
+    assert!(verified.is_ok(), "{verified:?}");
+    let wrong = contract.verify_callback(&headers, b"Hello, World?", secret, now);
+    assert_eq!(wrong, Err(CallbackRefused::Wrong));
+    let fits = format!("sha256={}", hex(&mac(b"k", "{\"a\":1}")));
+    let delivered = [
+        ("X-Hub-Signature-256", fits.as_str()),
+        ("X-GitHub-Delivery", "d-1"),
+    ];
+    assert_eq!(
+        verify(&contract, &delivered, "k", NOW),
+        Ok(Some("d-1".to_owned()))
+    );
+    let twice = [
+        ("X-Hub-Signature-256", fits.as_str()),
+        ("x-hub-signature-256", "sha256=00"),
+    ];
+    let malformed = CallbackRefused::Malformed("x-hub-signature-256".to_owned());
+    assert_eq!(verify(&contract, &twice, "k", NOW), Err(malformed));
+    assert_eq!(
+        verify(&contract, &delivered, "", NOW),
+        Err(CallbackRefused::Secret)
+    );
+}
+
+#[test]
+fn slack() {
+    let contract = signed_by("{ scheme = \"slack\" }");
+    let fits = format!("v0={}", hex(&mac(b"k", &format!("v0:{NOW}:{{\"a\":1}}"))));
+    let time = NOW.to_string();
+    let headers = [
+        ("X-Slack-Signature", fits.as_str()),
+        ("X-Slack-Request-Timestamp", time.as_str()),
+    ];
+    assert_eq!(verify(&contract, &headers, "k", NOW + 5), Ok(None));
+    assert_eq!(
+        verify(&contract, &headers, "k", NOW + 999),
+        Err(CallbackRefused::OutOfTime)
+    );
+    assert_eq!(
+        verify(&contract, &headers, "other", NOW),
+        Err(CallbackRefused::Wrong)
+    );
+}
+
+#[test]
+fn standard_webhooks() {
+    // The vector of the Standard Webhooks reference libraries.
+    let contract = signed_by("{ scheme = \"standard_webhooks\" }");
+    let headers = [
+        (
+            "webhook-id".to_owned(),
+            "msg_p5jXN8AQM9LWM0D4loKWxJek".to_owned(),
+        ),
+        ("webhook-timestamp".to_owned(), "1614265330".to_owned()),
+        (
+            "webhook-signature".to_owned(),
+            "v1,AAAA v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=".to_owned(),
+        ),
+    ];
+    let at = |seconds: i64| Timestamp::from_micros(seconds * 1_000_000);
+    let check = |secret: &[u8], now| {
+        contract.verify_callback(&headers, b"{\"test\": 2432232314}", secret, now)
+    };
+    let verified = check(b"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", at(1_614_265_330)).unwrap();
+    assert_eq!(verified.id.as_deref(), Some("msg_p5jXN8AQM9LWM0D4loKWxJek"));
+    assert_eq!(verified.sent_at, Some(at(1_614_265_330)));
+    assert_eq!(
+        check(b"whsec_?", at(1_614_265_330)),
+        Err(CallbackRefused::Secret)
+    );
+    assert_eq!(
+        check(b"whsec_AAAA", at(1_614_265_330)),
+        Err(CallbackRefused::Wrong)
+    );
+}
+
+#[test]
+fn schemes_of_their_own() {
+    let own = signed_by(
+        "{ scheme = \"hmac\", header = \"X-Sig\", algorithm = \"sha1\", encoding = \"base64\", signed = \"{id}|{timestamp}|{body}|end\", timestamp = \"X-Time\", id = \"X-Id\", tolerance = \"1 min\" }",
+    );
+    let text = format!("i|{NOW}|{{\"a\":1}}|end");
+    let mac = Hmac::<sha1::Sha1>::new_from_slice(b"k").unwrap();
+    let mac = mac.chain_update(text).finalize().into_bytes();
+    let coded = base64(&mac);
+    let time = NOW.to_string();
+    let headers = [
+        ("X-Sig", coded.as_str()),
+        ("X-Time", time.as_str()),
+        ("X-Id", "i"),
+    ];
+    assert_eq!(
+        verify(&own, &headers, "k", NOW + 60),
+        Ok(Some("i".to_owned()))
+    );
+    assert_eq!(
+        verify(&own, &headers, "k", NOW + 61),
+        Err(CallbackRefused::OutOfTime)
+    );
+    let other = [
+        ("X-Sig", coded.as_str()),
+        ("X-Time", time.as_str()),
+        ("X-Id", "j"),
+    ];
+    assert_eq!(verify(&own, &other, "k", NOW), Err(CallbackRefused::Wrong));
+
+    let shared =
+        signed_by("{ scheme = \"shared_secret\", header = \"X-Token\", prefix = \"Token \" }");
+    assert_eq!(
+        verify(&shared, &[("x-token", "Token s3")], "s3", NOW),
+        Ok(None)
+    );
+    assert_eq!(
+        verify(&shared, &[("x-token", "Token s4")], "s3", NOW),
+        Err(CallbackRefused::Wrong)
+    );
+    let malformed = CallbackRefused::Malformed("x-token".to_owned());
+    assert_eq!(
+        verify(&shared, &[("x-token", "s3")], "s3", NOW),
+        Err(malformed)
+    );
+
+    let basic = signed_by("{ scheme = \"basic\" }");
+    let header = [("Authorization", "basic dXM6c2VjcmV0")];
+    assert_eq!(verify(&basic, &header, "us:secret", NOW), Ok(None));
+    assert_eq!(
+        verify(&basic, &header, "us:other", NOW),
+        Err(CallbackRefused::Wrong)
+    );
+
+    let none = crate::support::testbed("key.sync");
+    assert_eq!(
+        verify(none, &[], "k", NOW),
+        Err(CallbackRefused::NoSignature)
+    );
+}
+
+/// As RFC 4648 has it, written otherwise than in the crate.
+fn base64(bytes: &[u8]) -> String {
+    let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let bits: String = bytes.iter().map(|byte| format!("{byte:08b}")).collect();
+    let digit = |chunk: &[u8]| {
+        let text = format!("{:0<6}", std::str::from_utf8(chunk).expect("digits"));
+        char::from(alphabet[usize::from_str_radix(&text, 2).expect("bits")])
+    };
+    let mut text: String = bits.as_bytes().chunks(6).map(digit).collect();
+    while !text.len().is_multiple_of(4) {
+        text.push('=');
+    }
+    text
+}
+
+#[test]
+fn reports_are_read_by_what_they_carry() {
+    let contract = signed_by("{ scheme = \"github\" }");
+    let read = |body: serde_json::Value| contract.read_callback(body.to_string().as_bytes());
+    let done =
+        read(json!({"id": "e1", "type": "done", "data": {"ref": "R", "job": "J", "id": "T-1"}}))
+            .unwrap();
+    assert_eq!(done.id.as_deref(), Some("e1"));
+    assert_eq!(
+        done.matches,
+        [
+            CallbackMatch::Reference("R".to_owned()),
+            CallbackMatch::Object("J".to_owned())
+        ]
+    );
+    assert_eq!(done.callback, Callback::Positive(Receipt::new("T-1")));
+    let failed = read(json!({"type": "failed", "data": {"job": "J", "reason": "no"}})).unwrap();
+    let expected = Callback::Negative {
+        object: "J".to_owned(),
+        why: "no".to_owned(),
+    };
+    assert_eq!(failed.callback, expected);
+    let returned = read(json!({"type": "disputed", "data": {"ref": "R"}})).unwrap();
+    assert!(matches!(returned.callback, Callback::Reversed { .. }));
+    for nothing in [
+        // A success without a receipt proves nothing; a failure of no object speaks for nothing (R21).
+        json!({"type": "done", "data": {"ref": "R"}}),
+        json!({"type": "failed", "data": {"ref": "R"}}),
+        // Nobody knows whose it is.
+        json!({"type": "done", "data": {"id": "T-1"}}),
+        json!({"type": "other", "data": {"ref": "R"}}),
+        json!([]),
+    ] {
+        assert_eq!(read(nothing.clone()), None, "{nothing}");
+    }
+    assert_eq!(contract.read_callbacks(b"not json"), []);
+}
+
+#[test]
+fn a_form_can_report_and_a_list_can_hold_several() {
+    let head = "provider = \"p\"\noperation = \"o\"\ntitle = \"t\"\nconsequence = \"costly\"\n[effect]\npath = \"/\"\n";
+    let source = "source = { person = \"us\", date = \"2026-11-29\" }\n";
+    let form = contract(&format!(
+        "{head}[callback]\nsignature = {{ scheme = \"basic\" }}\nbody = \"form\"\n\
+         matches = {{ by = \"receipt\", at = \"/MessageSid\" }}\n\
+         positive = {{ at = \"/MessageStatus\", equals = \"delivered\" }}\n{source}"
+    ));
+    let reading = form
+        .read_callback(b"MessageSid=SM1&MessageStatus=delivered")
+        .unwrap();
+    assert_eq!(reading.callback, Callback::Positive(Receipt::new("SM1")));
+    let list = contract(&format!(
+        "{head}[callback]\nsignature = {{ scheme = \"basic\" }}\nitems = \"\"\n\
+         matches = {{ by = \"reference\", at = \"/ref\" }}\nreceipt = \"/id\"\n\
+         positive = {{ at = \"/event\", equals = \"delivered\" }}\n{source}"
+    ));
+    let body = json!([
+        {"event": "delivered", "ref": "R", "id": "1"},
+        {"event": "processed", "ref": "R", "id": "1"},
+        {"event": "delivered", "ref": "S", "id": "2"},
+    ]);
+    let all = list.read_callbacks(body.to_string().as_bytes());
+    assert_eq!(all.len(), 2);
+}
+
+#[test]
+fn events_are_fetched_from_where_they_were_left() {
+    let contract = contract(
+        "provider = \"p\"\noperation = \"o\"\ntitle = \"t\"\nconsequence = \"costly\"\n[effect]\npath = \"/\"\n\
+         [events]\npath = \"/sync?after={cursor}\"\nfirst = \"/sync\"\nitems = \"/events\"\nnext = \"/last\"\n\
+         matches = { by = \"object\", at = \"/job\" }\n\
+         negative = { at = \"/type\", equals = \"failed\" }\n\
+         source = { person = \"us\", date = \"2026-11-29\" }\n",
+    );
+    let path = |cursor| contract.events_request(cursor).unwrap().path_and_query;
+    assert_eq!(path(None), "/sync");
+    assert_eq!(path(Some("7")), "/sync?after=7");
+    let events = json!({"events": [{"job": "J", "type": "failed"}, {"job": "K", "type": "posted"}], "last": 9});
+    let (reports, next) = contract.read_events(&answer(200, &events)).unwrap();
+    assert_eq!((reports.len(), next.as_deref()), (1, Some("9")));
+    // Nothing is passed over because of an answer that could not be read.
+    assert_eq!(contract.read_events(&answer(500, &events)), None);
+    assert_eq!(
+        contract.read_events(&answer(200, &json!({"last": 9}))),
+        None
+    );
+    assert_eq!(contract.read_events(&HttpAnswer::default()), None);
+}

@@ -79,9 +79,9 @@ pub enum Fact {
         /// Who.
         by: String,
     },
-    /// The person is done with it, or gave it back.
+    /// The person is done with it, or gave it back; or a review was opened while its answer was on the way.
     Released {
-        /// The `Taken` record that ends.
+        /// The `Taken` or `ReviewOpened` record that ends.
         supersedes: EvidenceId,
     },
     /// A person wants the destination asked once more.

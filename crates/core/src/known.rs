@@ -377,6 +377,11 @@ impl Known {
         }
     }
 
+    /// A cancel of this epoch may have left: nothing is sent under it any more.
+    pub(crate) fn is_cancelled(&self, epoch: Epoch) -> bool {
+        self.withdrawal(epoch) != Withdrawal::NotAsked
+    }
+
     /// The latest cancel whose epoch still waits for an answer.
     pub(crate) fn unanswered_cancel(&self) -> Option<&CancelMark> {
         self.cancels
@@ -439,13 +444,15 @@ impl Known {
             .map(|(id, (why, at))| (*id, why.as_str(), *at))
     }
 
-    /// The names of the verdicts, reviews and ends of the search that a new verdict replaces.
+    /// The names of the verdicts, reviews and ends of the search that a new verdict replaces; who had taken the item is done
+    /// with it.
     #[must_use]
     pub fn answered_by_a_verdict(&self) -> Vec<EvidenceId> {
         self.open_reviews()
             .map(|(id, ..)| id)
             .chain(self.standing_verdicts().map(|(id, _)| id))
             .chain(self.standing_ends().map(|(id, ..)| id))
+            .chain(self.taken_by().map(|(id, _)| id))
             .collect()
     }
 

@@ -306,6 +306,9 @@ impl<'a> Reader<'a> {
             because: None,
             safe: false,
         };
+        if self.closed().is_some() {
+            return open(State::OutcomeUnknown);
+        }
         if self.accepted().is_some() {
             return open(State::Accepted);
         }

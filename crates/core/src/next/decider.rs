@@ -56,6 +56,9 @@ impl<'a> Decider<'a> {
                 self.idle(Why::Closed)
             };
         }
+        if let Some(next) = self.taken() {
+            return next;
+        }
         match self.status.state {
             State::Pending | State::RetryableFailure => self.send_or_wait(),
             State::Dispatching => self.wait(
@@ -198,6 +201,11 @@ impl<'a> Decider<'a> {
             return self.review(ReviewWhy::KeyMismatch);
         }
         let column = self.column();
+        let can_ask = matches!(column, Column::AuthoritativeLookup | Column::PartialLookup);
+        if self.held_by_restore() && !can_ask {
+            // What bars the send is lifted by an operator; that is no reason to hand it to a person for good.
+            return self.wait(self.conditions.now + Span::from_secs(60), Why::RestoreHeld);
+        }
         self.carry_out(
             after_unknown(self.reader.promises.consequence, column),
             column,
@@ -246,17 +254,28 @@ impl<'a> Decider<'a> {
 
     // ---- people
 
+    /// While a person works on it nobody else touches it, unless by that person's order (R6).
+    fn taken(&self) -> Option<Next> {
+        let known = self.reader.known;
+        known.taken_by()?;
+        if self.status.state == State::Dispatching || known.unused_order().is_some() {
+            return None;
+        }
+        let why = known
+            .open_reviews()
+            .next()
+            .map_or(ReviewWhy::PolicyWantsPerson, |(_, _, why)| why);
+        Some(Next {
+            step: Step::Review(why),
+            at: Timestamp::NEVER,
+            why: Why::Taken,
+        })
+    }
+
     /// What people are doing about it comes before what the machine would do (R6).
     pub(super) fn person_first(&self) -> Option<Next> {
         let known = self.reader.known;
         let (_, _, why) = known.open_reviews().next()?;
-        if known.taken_by().is_some() {
-            return Some(Next {
-                step: Step::Review(why),
-                at: Timestamp::NEVER,
-                why: Why::Taken,
-            });
-        }
         if known.check_due() && self.can_look_up() {
             return Some(self.step_now(Step::LookUp, Why::CheckAgain));
         }
@@ -353,11 +372,7 @@ impl<'a> Decider<'a> {
             return Epoch::default();
         }
         let epoch = known.epoch();
-        let cancelled = known
-            .cancels
-            .values()
-            .filter_map(|c| c.mark.as_ref())
-            .any(|m| m.epoch == epoch);
+        let cancelled = known.is_cancelled(epoch);
         match kind {
             PermissionKind::ProvenAbsent | PermissionKind::Ordered(_) => epoch.next(),
             PermissionKind::First

@@ -29,11 +29,7 @@ impl Decider<'_> {
             return None;
         }
         let epoch = known.epoch();
-        let cancelled = known
-            .cancels
-            .values()
-            .filter_map(|c| c.mark.as_ref())
-            .any(|m| m.epoch == epoch);
+        let cancelled = known.is_cancelled(epoch);
         if cancelled || self.key_is_spent(key.stores_errors) || self.epochs_may_be_missing() {
             return None;
         }
@@ -226,8 +222,7 @@ impl Decider<'_> {
             return None;
         }
         let epoch = known.epoch();
-        let marked = known.cancels.values().filter_map(|c| c.mark.as_ref());
-        if marked.into_iter().any(|m| m.epoch == epoch) {
+        if known.is_cancelled(epoch) {
             return None;
         }
         if promise.refuses_later_arrivals {

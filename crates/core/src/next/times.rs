@@ -23,8 +23,9 @@ impl Decider<'_> {
         ends.deadline_passed || ends.approval_over || self.conditions.now >= intent.sends_end_at()
     }
 
+    /// No effect request at all until an operator releases the restore, for new actions neither (R18).
     pub(super) fn held_by_restore(&self) -> bool {
-        self.reader.known.restored.is_some() && !self.conditions.restore_released
+        !self.conditions.restore_released
     }
 
     pub(super) fn attempts_left(&self) -> bool {

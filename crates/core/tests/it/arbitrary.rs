@@ -136,7 +136,7 @@ fn ruling() -> impl Strategy<Value = Ruling> {
     ]
 }
 
-/// What the destination and our own side of the socket say.
+/// What the destination and our own side of the socket say about attempts.
 fn outward_fact() -> impl Strategy<Value = Fact> {
     prop_oneof![
         mark(),
@@ -200,6 +200,12 @@ fn outward_fact() -> impl Strategy<Value = Fact> {
                 },
             }
         ),
+    ]
+}
+
+/// What becomes of cancels by key, and what the destination reports by itself.
+fn later_fact() -> impl Strategy<Value = Fact> {
+    prop_oneof![
         (1u32..3, epoch(), instant()).prop_map(|(no, epoch, at)| {
             Fact::CancelMarked(CancelMark {
                 no,
@@ -285,7 +291,7 @@ fn inward_fact() -> impl Strategy<Value = Fact> {
 
 /// Any records, each with a name of its own.
 pub(crate) fn records() -> impl Strategy<Value = Vec<Evidence>> {
-    let fact = prop_oneof![3 => outward_fact(), 2 => inward_fact()];
+    let fact = prop_oneof![6 => outward_fact(), 4 => later_fact(), 7 => inward_fact()];
     vec((fact, instant()), 0..24).prop_map(|facts| {
         let numbered = (1u64..).zip(facts);
         numbered

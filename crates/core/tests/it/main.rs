@@ -5,4 +5,7 @@ mod arbitrary;
 mod fold_order;
 mod kit;
 mod model;
+mod pairs;
+mod policy_table;
 mod rules;
+mod states_page;

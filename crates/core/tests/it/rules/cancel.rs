@@ -184,3 +184,21 @@ fn r5_a_cancel_is_asked_again_only_while_it_is_promised() {
     });
     assert_eq!(story.leave(), "review");
 }
+
+#[test]
+fn r5_a_cancel_that_never_left_cancels_nothing() {
+    let mut story = lost_and_to_be_cancelled(true);
+    let no = story.send_cancel();
+    let never_left = CancelAnswer::NotSent {
+        why: "refused".to_owned(),
+    };
+    story.at(5).cancel_answer(no, never_left);
+    assert_eq!(
+        story.leave(),
+        "cancel",
+        "a connection refused is no reason for a person"
+    );
+    let mut receipt = story.clone();
+    receipt.at(6).answer_with(1, AnswerClass::Done, Some("T-1"));
+    assert_eq!(receipt.state(), State::Succeeded);
+}

@@ -255,3 +255,43 @@ fn r15_a_verdict_that_does_not_speak_for_a_later_attempt_is_not_waited_for() {
         story.next()
     );
 }
+
+#[test]
+fn r6_whoever_takes_an_item_keeps_the_machine_off_it() {
+    // Also where no review was open: nothing is sent and nothing asked until it is given back or ruled on.
+    for promises in [
+        crate::kit::keyed(Consequence::Costly),
+        lookable(Consequence::Costly),
+    ] {
+        let mut story = Story::new(promises);
+        story.send();
+        story.at(3).lose(1);
+        assert_ne!(story.leave(), "review");
+        let taken = story.record(Fact::Taken {
+            by: "ben".to_owned(),
+        });
+        story.settle_due();
+        assert_eq!(story.leave(), "review");
+        let mut ruled = story.clone();
+        ruled.at(10).rule(Ruling::SendAgain);
+        assert_eq!(ruled.leave(), "ordered", "by a person's order");
+        assert!(
+            ruled.known().taken_by().is_none(),
+            "a verdict ends the taking"
+        );
+        story.record(Fact::Released { supersedes: taken });
+        assert_eq!(story.leave(), "review", "and it stands in review");
+    }
+}
+
+#[test]
+fn closed_is_said_of_an_unknown_outcome_only() {
+    let mut story = Story::new(crate::kit::keyed(Consequence::Costly));
+    story.send();
+    let object = Some("job-1".to_owned());
+    story.at(3).answer(1, AnswerClass::Accepted { object });
+    assert_eq!(story.state(), State::Accepted);
+    story.at(9).rule(Ruling::CannotBeKnown);
+    assert_eq!(story.state(), State::OutcomeUnknown);
+    assert!(story.status().closed.is_some());
+}

@@ -118,7 +118,9 @@ impl Access {
                     "set FACTUM_TOKEN to the server's token",
                 )
             })?;
-            return Ok(Self::Remote(Client::new(&url, token)?));
+            let client = Client::new(&url, token)
+                .map_err(|failure| failure.about("FACTUM_URL, FACTUM_TOKEN"))?;
+            return Ok(Self::Remote(client));
         }
         let place = Place::read(config)?;
         let store = place.store()?;

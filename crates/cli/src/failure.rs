@@ -53,6 +53,12 @@ impl Failure {
         }
     }
 
+    /// The same, naming what it is about.
+    pub(crate) fn about(mut self, member: &str) -> Self {
+        self.problem["member"] = member.into();
+        self
+    }
+
     /// The problem's code, where it has one.
     pub(crate) fn code(&self) -> Option<Code> {
         Code::from_code(self.problem["code"].as_str()?)

@@ -68,15 +68,16 @@ fn misused(error: &clap::Error) -> ExitCode {
             exit::OK
         });
     }
-    let text = error.to_string();
-    let rule = text
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .trim_start_matches("error: ")
-        .to_owned();
+    let rule = first_paragraph(&error.to_string());
     Out::new(true).failure(&Failure::usage(rule, "see factum --help"));
     exit::code(exit::USAGE)
+}
+
+/// What clap says before its usage, on one line: the arguments that it names stand on lines of their own.
+fn first_paragraph(text: &str) -> String {
+    let lines = text.lines().take_while(|line| !line.trim().is_empty());
+    let words: Vec<&str> = lines.flat_map(str::split_whitespace).collect();
+    words.join(" ").trim_start_matches("error: ").to_owned()
 }
 
 fn log(default: &str) -> Result<(), Failure> {

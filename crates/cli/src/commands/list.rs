@@ -33,8 +33,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID")]
     before: Option<String>,
     /// At most this many
-    #[arg(long, default_value_t = 50)]
-    limit: usize,
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
 }
 
 fn states() -> clap::builder::PossibleValuesParser {
@@ -53,7 +53,7 @@ pub(crate) async fn run(args: Args, config: Option<&Path>, out: Out) -> Result<E
         conversation: args.conversation,
         next: args.next,
         before: args.before,
-        limit: args.limit,
+        limit: args.limit as usize,
     };
     let access = Access::open(config, Purpose::Look).await?;
     let found = access.list(&query).await;

@@ -47,14 +47,24 @@ pub(crate) struct Args {
         long,
         value_name = "SOURCE",
         requires = "event_id",
-        conflicts_with = "key"
+        conflicts_with_all = ["key", "file"]
     )]
     event_source: Option<String>,
     /// The event's name at its source
-    #[arg(long, value_name = "ID", requires = "event_source")]
+    #[arg(
+        long,
+        value_name = "ID",
+        requires = "event_source",
+        conflicts_with_all = ["key", "file"]
+    )]
     event_id: Option<String>,
     /// Which of the event's effects
-    #[arg(long, value_name = "NAME", requires = "event_source")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "event_source",
+        conflicts_with_all = ["key", "file"]
+    )]
     effect: Option<String>,
     /// What is sent: JSON, @FILE, or @- for standard input
     #[arg(long, value_name = "JSON|@FILE", conflicts_with = "file")]

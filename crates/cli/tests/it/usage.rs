@@ -81,6 +81,42 @@ fn wrong_usage_exits_with_2_and_is_json_where_that_is_wanted() {
         2,
         "a length of time has a unit"
     );
+    assert_eq!(folder.run(&["list", "--limit", "0"]).code, 2);
+}
+
+#[test]
+fn a_missing_argument_is_named_in_json_too() {
+    let (_, problem) = Folder::new().refused(&["verdict", "act_1"]);
+    let rule = problem["rule"].as_str().unwrap();
+    assert!(
+        rule.contains("<VERDICT>") && rule.contains("--why"),
+        "{problem}"
+    );
+    assert!(!rule.contains("Usage"), "{problem}");
+}
+
+#[test]
+fn a_key_and_parts_of_an_event_exclude_each_other() {
+    let folder = Folder::new();
+    let keyed = ["submit", "bed", "key.sync", "--key", "k"];
+    for part in ["--event-source", "--event-id", "--effect"] {
+        let words = [&keyed[..], &[part, "x"]].concat();
+        let ran = folder.run(&words);
+        assert_eq!(ran.code, 2, "{part}: {ran:?}");
+        assert!(ran.err.contains("cannot be used with"), "{part}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_wrong_address_of_a_server_names_the_variable() {
+    let folder = Folder::new();
+    let mut command = folder.command(&["list", "--json"]);
+    command
+        .env("FACTUM_URL", "nowhere")
+        .env("FACTUM_TOKEN", "t");
+    let ran = crate::support::ended(command);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.err.contains("FACTUM_URL"), "{ran:?}");
 }
 
 #[test]

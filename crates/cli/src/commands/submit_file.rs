@@ -39,6 +39,8 @@ struct Summary {
     states: BTreeMap<String, u64>,
     moving: VecDeque<String>,
     unrested: bool,
+    /// Why the wait ended early: nobody could be asked any more.
+    unheard: Option<Failure>,
 }
 
 /// Submits every line and says what became of them.
@@ -71,6 +73,9 @@ pub(crate) async fn run(access: Access, options: Options, out: Out) -> Result<Ex
         out.value(&summary.json());
     } else {
         summary.show(out);
+    }
+    if let Some(failure) = &summary.unheard {
+        out.failure(failure);
     }
     if local && (summary.unrested || !summary.moving.is_empty()) {
         out.note(NOBODY_SERVES);
@@ -116,7 +121,7 @@ async fn submit(
     Ok(summary)
 }
 
-/// Waits for the rest of what was submitted, all within one time.
+/// Waits for the rest of what was submitted, all within one time. A server that is away for a while is asked again.
 async fn settled(
     access: &Access,
     mut summary: Summary,
@@ -127,8 +132,19 @@ async fn settled(
         && let Some(id) = summary.moving.pop_front()
     {
         let left = deadline.saturating_duration_since(tokio::time::Instant::now());
-        let status = access.status(&id, left).await?;
-        summary.count(&status);
+        match access.status(&id, left).await {
+            Ok(status) => summary.count(&status),
+            Err(failure) => {
+                let after = failure.passing().ok_or_else(|| failure.clone())?;
+                summary.moving.push_front(id);
+                let again = tokio::time::Instant::now() + after;
+                if again >= deadline {
+                    summary.unheard = Some(failure);
+                    break;
+                }
+                tokio::time::sleep_until(again).await;
+            }
+        }
     }
     Ok(summary)
 }
@@ -185,7 +201,7 @@ impl Summary {
             .iter()
             .map(|(_, failure)| failure.exit)
             .collect();
-        if exits.contains(&exit::UNAVAILABLE) {
+        if exits.contains(&exit::UNAVAILABLE) || self.unheard.is_some() {
             exit::UNAVAILABLE
         } else if exits.is_empty() {
             exit::OK
@@ -222,6 +238,12 @@ impl Summary {
                 table.add_row(vec![render::state_cell(out, state), count.into()]);
             }
             out.line(table);
+        }
+        if !self.moving.is_empty() {
+            out.line(format_args!(
+                "{} more are on their way; --wait waits for them",
+                self.moving.len()
+            ));
         }
         for (line, failure) in self.refused.iter().take(NAMED_MAX) {
             out.line(format_args!("line {line}: {}", failure.text()));

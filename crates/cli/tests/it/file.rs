@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::support::{Bed, Folder, ended_with_input};
+use crate::support::{Bed, Child, Folder, ended_with_input};
 
 /// Lines of the file with lost answers.
 const MANY: usize = 90;
@@ -167,4 +167,27 @@ fn a_file_that_cannot_be_read_and_an_engine_that_is_gone_are_told_apart() {
     let ran = crate::support::ended(command);
     assert_eq!(ran.code, 5, "{ran:?}");
     assert_eq!(ran.json()["refused"], 1);
+}
+
+#[test]
+fn a_server_that_is_killed_during_the_wait_takes_no_summary_with_it() {
+    let bed = Bed::start();
+    let folder = Folder::with(&bed);
+    folder.write("actions.jsonl", &line("key.sync", "k"));
+    let server = folder.serve();
+    folder.json(&["admin", "pause"]);
+    let mut submitting = Child::start(folder.command(&[
+        "submit",
+        "--file",
+        "actions.jsonl",
+        "--wait",
+        "5s",
+        "--json",
+    ]));
+    while folder.json(&["list", "--key", "k"])["actions"][0].is_null() {}
+    server.child.kill();
+    let summary = submitting.json();
+    assert_eq!(summary["submitted"], 1, "{summary}");
+    assert_eq!(summary["not_waited_for"], 1, "{summary}");
+    assert_eq!(submitting.ended().code(), Some(5));
 }

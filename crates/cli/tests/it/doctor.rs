@@ -201,3 +201,30 @@ fn an_older_copy_of_the_store_is_found_and_held() {
         "{report}"
     );
 }
+
+#[test]
+fn refused_rows_of_an_outbox_are_counted() {
+    let bed = Bed::start();
+    let folder = Folder::with(&bed);
+    let plain = folder.read("factum.toml");
+    folder.write(
+        "factum.toml",
+        &format!("{plain}\n[[outbox]]\npath = \"app.db\"\n"),
+    );
+    folder.serve().stop();
+    let (code, report) = examined(&folder);
+    assert_eq!(code, 0, "{report}");
+    let quiet = "outbox app.db: 0 rows wait, none was refused".to_owned();
+    assert!(findings(&report, "ok").contains(&quiet), "{report}");
+
+    let file = rusqlite::Connection::open(folder.path("app.db")).unwrap();
+    file.execute(
+        "insert into factum_outbox (body, state, problem) values ('{', 'refused', '{}')",
+        [],
+    )
+    .unwrap();
+    let (code, report) = examined(&folder);
+    assert_eq!(code, 0, "a refused row is a warning: {report}");
+    let refused = "outbox app.db: 0 rows wait, 1 were refused and never sent".to_owned();
+    assert_eq!(findings(&report, "warning"), [refused], "{report}");
+}

@@ -153,7 +153,11 @@ pub(crate) fn status(out: Out, status: &Value) -> String {
     member("next", &next(status));
     member("why", text(&status["next"], "why"));
     member("may be said", text(&status["statement"], "say"));
-    member("contact", text(&status["contact"], "say"));
+    let contact = &status["contact"];
+    match text(contact, "by") {
+        "" => member("contact", text(contact, "say")),
+        by => member("contact", &format!("{} (by {by})", text(contact, "say"))),
+    }
     if let Some(closed) = status["closed"].as_object() {
         let part = |name: &str| {
             closed

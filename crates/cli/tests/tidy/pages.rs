@@ -1,5 +1,6 @@
 //! The pages at the root: what they have to name, and how long they may be.
 
+use factum::Config;
 use factum_core::State;
 
 use crate::manifests;
@@ -38,6 +39,22 @@ fn the_glossary_has_every_state() {
         .filter(|name| !page.contains(&format!("\n| `{name}` |")))
         .collect();
     report("states that docs/glossary.md leaves out", &missing);
+}
+
+#[test]
+fn the_page_on_configuration_is_a_configuration_and_names_the_defaults() {
+    let page = tree::read("docs/configuration.md");
+    let block = page.split("```toml\n").nth(1).unwrap();
+    let text = block.split("```").next().unwrap();
+    let written = Config::parse("docs/configuration.md", text).unwrap();
+    let defaults = Config::default();
+    assert_eq!(
+        format!("{:?}", (&written.server, &written.store, &written.limits)),
+        format!(
+            "{:?}",
+            (&defaults.server, &defaults.store, &defaults.limits)
+        )
+    );
 }
 
 /// A version's heading: `## [0.1.0] - 2026-01-31`.

@@ -25,7 +25,8 @@ async fn main() -> anyhow::Result<()> {
             .next()
             .unwrap_or_else(|| "release-desk-data".to_owned()),
     );
-    std::fs::create_dir_all(&folder)?;
+    std::fs::create_dir_all(&folder)
+        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
 
     let app = folder.join("app.db");
     let channel = Channel {
@@ -39,7 +40,9 @@ async fn main() -> anyhow::Result<()> {
         .await?;
     factum.outbox(&app).await?;
 
-    for note in approved_notes(&std::fs::read_to_string(&changelog)?) {
+    let text = std::fs::read_to_string(&changelog)
+        .with_context(|| format!("cannot read {}", changelog.display()))?;
+    for note in approved_notes(&text) {
         desk.publish(&note)?;
     }
     follow(&factum, &desk).await?;

@@ -25,7 +25,8 @@ async fn main() -> anyhow::Result<()> {
             .next()
             .unwrap_or_else(|| "support-desk-data".to_owned()),
     );
-    std::fs::create_dir_all(&folder)?;
+    std::fs::create_dir_all(&folder)
+        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
 
     let factum = Factum::sqlite(folder.join("factum.db"))
         .config(config(&testbed)?)

@@ -40,7 +40,7 @@ fn shuffled() -> impl Strategy<Value = (Story, Vec<Evidence>)> {
 }
 
 proptest! {
-    #![proptest_config(config(600))]
+    #![proptest_config(config(300))]
 
     #[test]
     fn any_order_of_the_same_records_folds_to_the_same((story, other) in shuffled()) {

@@ -46,10 +46,19 @@ fn r18_nothing_is_sent_until_the_restore_is_released() {
         story.send();
         story.at(3).lose(1);
         restored(&mut story, Some(at(0)));
-        assert_eq!(story.leave(), "review");
+        assert_eq!(
+            story.leave(),
+            "wait",
+            "held, and not handed to a person for good"
+        );
+        assert_eq!(story.due(), None);
         story.rule(Ruling::SendAgain);
         assert_ne!(story.leave(), "ordered", "not even by a person's order");
     }
+    // What is submitted meanwhile waits too.
+    let mut new = Story::new(keyed(Consequence::Costly));
+    new.restore_released = false;
+    assert_eq!(new.leave(), "wait");
 }
 
 #[test]

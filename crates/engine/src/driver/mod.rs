@@ -11,6 +11,7 @@ mod admit;
 mod exchange;
 pub mod gate;
 pub(crate) mod held;
+mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +22,7 @@ use factum_store::{Claim, NextRow, Record};
 use admit::Admitting;
 pub use admit::FirstMark;
 pub use exchange::{Command, Commit, Event, SendOut};
-use gate::{Gate, GateSettings, Heard, Shut};
+use gate::{Gate, GateSettings, Heard};
 use held::{Decision, Doing, Held, View, decide_held};
 
 /// What the driver has to know about a destination.
@@ -52,6 +53,14 @@ pub struct DriverLimits {
     pub claim_lease: Span,
 }
 
+/// An action on its way into our hands.
+#[derive(Debug)]
+struct Claiming {
+    destination: String,
+    /// Something was heard about it meanwhile, which the record that the claim brings may not hold yet.
+    look_again: bool,
+}
+
 /// The engine's logic.
 #[derive(Debug)]
 pub struct Driver {
@@ -63,10 +72,13 @@ pub struct Driver {
     queued: BTreeMap<ActionId, (Timestamp, String)>,
     /// Actions that wait for a place at their destination's gate, in the order of asking.
     at_gate: BTreeMap<String, BTreeSet<(Timestamp, ActionId)>>,
+    /// Actions that were let go from a gate's queue because a place was free, and have not taken it yet.
+    let_in: BTreeSet<ActionId>,
     /// Actions whose send is due and held back by an operator.
     held_back: BTreeMap<ActionId, String>,
     held: BTreeMap<ActionId, Held>,
-    claiming: BTreeMap<ActionId, String>,
+    /// Actions that are being claimed or decided on.
+    claiming: BTreeMap<ActionId, Claiming>,
     admitting: BTreeMap<ActionId, Admitting>,
     paused: bool,
     restore_released: bool,
@@ -96,6 +108,7 @@ impl Driver {
             queue: BTreeSet::new(),
             queued: BTreeMap::new(),
             at_gate: BTreeMap::new(),
+            let_in: BTreeSet::new(),
             held_back: BTreeMap::new(),
             held: BTreeMap::new(),
             claiming: BTreeMap::new(),
@@ -119,16 +132,14 @@ impl Driver {
                 at,
             } => self.due(action, destination, at),
             Event::Claimed(claim, record) => {
-                self.claiming.remove(&record.id());
-                self.advance(Held::new(claim, record), now, &mut out);
+                let claiming = self.claiming.remove(&record.id());
+                let mut held = Held::new(claim, record);
+                held.look_again = claiming.is_some_and(|claiming| claiming.look_again);
+                self.advance(held, now, &mut out);
             }
-            Event::NotClaimed(action, free_at) => {
-                if let Some((destination, at)) = self.claiming.remove(&action).zip(free_at) {
-                    self.enqueue(action, destination, at);
-                }
-            }
+            Event::NotClaimed(action, free_at) => self.not_claimed(action, free_at, now),
             Event::Admitted(claim, record) => self.admitted(claim, record, &mut out),
-            Event::NotAdmitted(action) => self.not_admitted(action, now),
+            Event::NotAdmitted(action, again) => self.not_admitted(action, again, now),
             Event::Committed(claim, record) => self.committed(claim, record, now, &mut out),
             Event::NotCommitted(action, again) => self.not_committed(action, again, now, &mut out),
             Event::Ended {
@@ -198,11 +209,21 @@ impl Driver {
 
     // ---- the queue
 
+    /// What is in our hands is decided anew before it rests; what waits already is not put off by what was read earlier.
     fn due(&mut self, action: ActionId, destination: String, at: Timestamp) {
         if let Some(held) = self.held.get_mut(&action) {
             held.look_again = true;
-        } else if !self.claiming.contains_key(&action) {
-            self.enqueue(action, destination, at);
+        } else if let Some(claiming) = self.claiming.get_mut(&action) {
+            claiming.look_again = true;
+        } else if let Some(admitting) = self.admitting.get_mut(&action) {
+            admitting.look_again = true;
+        } else {
+            let queued = self.queued.get(&action).map(|(queued, _)| *queued);
+            self.enqueue(
+                action,
+                destination,
+                queued.map_or(at, |queued| queued.min(at)),
+            );
         }
     }
 
@@ -253,16 +274,32 @@ impl Driver {
             let Some((_, destination)) = self.queued.remove(&action) else {
                 continue;
             };
-            self.claiming.insert(action, destination);
+            self.claiming.insert(
+                action,
+                Claiming {
+                    destination,
+                    look_again: false,
+                },
+            );
             out.push(Command::Claim(action, self.limits.claim_lease));
         }
     }
 
     // ---- one held action
 
-    /// Decides what comes next for an action that is held, and does it.
+    /// Decides what comes next for an action that is held, and does it. Should that break off, the action is still known as
+    /// one that was being claimed, and [`Event::Broken`] finds it.
     fn advance(&mut self, held: Held, now: Timestamp, out: &mut Vec<Command>) {
+        let destination = held.record.action.scope.destination.clone();
+        self.claiming.insert(
+            held.record.id(),
+            Claiming {
+                destination,
+                look_again: false,
+            },
+        );
         let decision = decide_held(&held.record, &self.view(&held.record, now));
+        self.claiming.remove(&held.record.id());
         match decision {
             Decision::Send { .. } | Decision::LookUp | Decision::Poll(_) => {
                 self.begin(held, decision, now, out)
@@ -275,7 +312,9 @@ impl Driver {
                     held.record.action.scope.destination.clone(),
                 );
                 self.rest(held, None, now, out);
-                self.held_back.insert(action, destination);
+                if !self.queued.contains_key(&action) {
+                    self.held_back.insert(action, destination);
+                }
             }
         }
     }
@@ -309,6 +348,7 @@ impl Driver {
             self.wait_at_gate(held, destination, shut, now, out);
             return;
         }
+        self.let_in.remove(&action);
         match decision {
             Decision::Send {
                 leave,
@@ -346,31 +386,6 @@ impl Driver {
         }
     }
 
-    fn wait_at_gate(
-        &mut self,
-        held: Held,
-        destination: String,
-        shut: Shut,
-        now: Timestamp,
-        out: &mut Vec<Command>,
-    ) {
-        let action = held.record.id();
-        if let Some(claim) = held.claim {
-            out.push(Command::Release(claim));
-        }
-        match shut {
-            Shut::Full => {
-                self.at_gate
-                    .entry(destination)
-                    .or_default()
-                    .insert((now, action));
-            }
-            Shut::Rate(until) | Shut::Advised(until) | Shut::Circuit(until) => {
-                self.enqueue(action, destination, until);
-            }
-        }
-    }
-
     fn commit(
         &mut self,
         held: Held,
@@ -387,7 +402,7 @@ impl Driver {
             ..
         } = held;
         let Some(claim) = claim else {
-            // The claim is gone, and a decision without one is not written: look at the action again later.
+            // The claim is gone, and a decision without one is not written: look at the action again.
             self.enqueue(action, record.action.scope.destination, Timestamp::EARLIEST);
             return;
         };
@@ -415,6 +430,7 @@ impl Driver {
         if let Some(claim) = held.claim {
             out.push(Command::Release(claim));
         }
+        self.make_way(action, &destination, now);
         if held.look_again {
             self.enqueue(action, destination, now);
         } else if let Some(at) = at {
@@ -423,6 +439,16 @@ impl Driver {
     }
 
     // ---- answers to commands
+
+    fn not_claimed(&mut self, action: ActionId, free_at: Option<Timestamp>, now: Timestamp) {
+        let Some(claiming) = self.claiming.remove(&action) else {
+            return;
+        };
+        self.make_way(action, &claiming.destination, now);
+        if let Some(at) = free_at {
+            self.enqueue(action, claiming.destination, at);
+        }
+    }
 
     fn committed(
         &mut self,
@@ -534,28 +560,15 @@ impl Driver {
 
     fn broken(&mut self, action: ActionId, now: Timestamp) {
         let again = now + Span::from_secs(60);
-        if let Some(destination) = self.claiming.remove(&action) {
-            self.enqueue(action, destination, again);
+        if let Some(claiming) = self.claiming.remove(&action) {
+            self.make_way(action, &claiming.destination, now);
+            self.enqueue(action, claiming.destination, again);
         }
-        self.not_admitted(action, now);
+        self.not_admitted(action, Some(again), now);
         if let Some(held) = self.held.remove(&action) {
             let destination = held.record.action.scope.destination;
             self.leave_gate(action, &destination, Heard::NotBegun, now);
             self.enqueue(action, destination, again);
-        }
-    }
-
-    /// A place at the gate is free: the one that has waited longest asks again.
-    fn leave_gate(&mut self, action: ActionId, destination: &str, heard: Heard, now: Timestamp) {
-        if let Some(gate) = self.gates.get_mut(destination) {
-            gate.leave(action, heard, now);
-        }
-        let next = self
-            .at_gate
-            .get_mut(destination)
-            .and_then(BTreeSet::pop_first);
-        if let Some((_, waiting)) = next {
-            self.enqueue(waiting, destination.to_owned(), now);
         }
     }
 }

@@ -81,7 +81,7 @@ pub(crate) enum Command {
 
 fn after_help() -> String {
     format!(
-        "Where the engine is: FACTUM_URL with FACTUM_TOKEN, else the server that holds ./factum-data, else the store\n\
+        "Where the engine is: FACTUM_URL with FACTUM_TOKEN, else the server that holds ./factum-data, else the store \
          itself; while nobody serves, nothing is sent unless `submit --wait` does it.\n\n\
          Exit codes (factum explain exit-codes):\n{}\n\
          Example:\n  factum serve\n  factum explain outcome_unknown",

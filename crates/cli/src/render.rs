@@ -1,6 +1,6 @@
 //! Tables and lines for people: one word and one colour per state.
 
-use comfy_table::{Cell, Color, ContentArrangement, Table, presets};
+use comfy_table::{Cell, Color, ColumnConstraint, ContentArrangement, Table, presets};
 use serde_json::Value;
 
 use crate::out::Out;
@@ -68,6 +68,9 @@ pub(crate) fn state(out: Out, word: &str) -> String {
     }
 }
 
+/// The narrowest terminal that tables are fitted to; on a narrower one its own line breaks read better.
+const WIDTH_LEAST: u16 = 80;
+
 /// An empty table with these heads.
 pub(crate) fn table(out: Out, heads: &[&str]) -> Table {
     let mut table = Table::new();
@@ -75,7 +78,14 @@ pub(crate) fn table(out: Out, heads: &[&str]) -> Table {
         .load_style(presets::NOTHING)
         .set_header(heads.to_vec());
     if out.terminal {
-        table.set_content_arrangement(ContentArrangement::Dynamic);
+        // A terminal that tells no width, or next to none, would get a column of single letters.
+        if table.width().is_some_and(|width| width >= WIDTH_LEAST) {
+            table.set_content_arrangement(ContentArrangement::Dynamic);
+        }
+        // The first column names the row. Broken over two lines, an id could not be copied.
+        if let Some(first) = table.column_mut(0) {
+            first.set_constraint(ColumnConstraint::ContentWidth);
+        }
     } else {
         table.force_no_tty();
     }

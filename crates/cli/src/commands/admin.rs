@@ -12,7 +12,7 @@ use crate::out::Out;
 use crate::{exit, place, render};
 
 pub(crate) const HELP: &str = "\
-While sends are held, lookups go on. After a restore sends are held until an operator releases it: look at what would be\n\
+While sends are held, lookups go on. After a restore sends are held until an operator releases it: look at what would be \
 sent first.\n\n\
 Examples:\n  factum admin pause\n  factum admin state\n  \
 factum admin after-restore --copy-until 2026-11-29T12:00:00Z\n  factum admin would-send\n  factum admin release";
@@ -98,11 +98,13 @@ async fn carry_out(access: &Access, command: &Admin, out: Out) -> Result<(), Fai
 
 fn words(state: &Value, out: Out) -> String {
     let mut lines = Vec::new();
+    let restore = &state["restore"];
+    let unreleased = restore.is_object() && restore["released"].is_null();
     lines.push(match state["paused_by"].as_str() {
         Some(by) => format!("sends     held by {by}; let them go on with `factum admin resume`"),
+        None if unreleased => "sends     held until the restore is released".to_owned(),
         None => "sends     go on".to_owned(),
     });
-    let restore = &state["restore"];
     if restore.is_object() {
         let copy = render::text(restore, "copy_until");
         lines.push(match restore["released"]["by"].as_str() {

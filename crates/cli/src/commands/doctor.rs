@@ -18,7 +18,7 @@ use crate::place::{self, Place};
 use crate::{exit, render};
 
 pub(crate) const HELP: &str = "\
-Exits with 1 if anything is an error; warnings do not count. While a server holds the store, its rows are left to that\n\
+Exits with 1 if anything is an error; warnings do not count. While a server holds the store, its rows are left to that \
 server; --offline leaves out the destinations' networks.\n\n\
 Example:\n  factum doctor";
 

@@ -16,8 +16,8 @@ use crate::place::Place;
 use crate::{exit, place};
 
 pub(crate) const HELP: &str = "\
-The first start makes the data folder, the keys and the admin token, readable by you only. SIGTERM and ctrl-c end it in\n\
-good order: requests in flight may end within server.shutdown. A second signal ends it at once; what was in flight is then\n\
+The first start makes the data folder, the keys and the admin token, readable by you only. SIGTERM and ctrl-c end it in \
+good order: requests in flight may end within server.shutdown. A second signal ends it at once; what was in flight is then \
 maybe sent, and the next start finds out.\n\n\
 Examples:\n  factum serve\n  factum serve --listen 127.0.0.1:0 --json";
 

@@ -15,8 +15,8 @@ use crate::out::Out;
 use crate::{exit, render, wait};
 
 pub(crate) const HELP: &str = "\
---payload and --param values that are JSON are taken as JSON; a --param that is not is taken as text.\n\
-A file holds one submission per line, as in the body of POST /v1/actions. Refused lines are named and do not stop the\n\
+--payload and --param values that are JSON are taken as JSON; a --param that is not is taken as text. \
+A file holds one submission per line, as in the body of POST /v1/actions. Refused lines are named and do not stop the \
 others; a line whose answer was lost is submitted again, and joins.\n\n\
 Examples:\n  \
 factum submit helpdesk ticket.create --key order-77/refund --payload '{\"ticket\":{\"subject\":\"Refund\"}}' --wait 4s\n  \

@@ -15,7 +15,7 @@ use crate::out::Out;
 use crate::{exit, wait};
 
 pub(crate) const HELP: &str = "\
-Its operations are in the catalogue under the provider `testbed`, for each kind of destination: key, cancel, lookup,\n\
+Its operations are in the catalogue under the provider `testbed`, for each kind of destination: key, cancel, lookup, \
 lagging, neither; each .sync and .queued.\n\n\
 Fault rules: FAULT[=PARAMETER][,n=3][,every=5][,p=0.3][,times=2][,class=lookup][,path=/key/] and `;` between rules, as in\n  \
 status=503,n=1,class=effect; close_fin,p=0.3\n\n\

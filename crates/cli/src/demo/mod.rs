@@ -42,7 +42,7 @@ const WITH_STORIES: usize = 20;
 const BOUND_MAX: Duration = Duration::from_secs(240);
 
 pub(crate) const HELP: &str = "\
-It starts the engine on a temporary SQLite file and a destination that loses answers on purpose, both on free loopback ports.\n\
+It starts the engine on a temporary SQLite file and a destination that loses answers on purpose, both on free loopback ports. \
 Every effect is counted in the destination's own ledger. Exit code 10: a law was broken.\n\n\
 Examples:\n  factum demo\n  factum demo --actions 2000 --loss 0.3 --kill\n  factum demo --keep\n  factum demo --json";
 

@@ -26,6 +26,8 @@ mod contract;
 mod date;
 mod digest;
 mod document;
+#[cfg(test)]
+mod documented;
 mod duration;
 mod effect;
 mod examples;

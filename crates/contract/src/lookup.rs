@@ -178,7 +178,11 @@ const PAGES_MAX: i64 = 20;
 impl How {
     /// What `[lookup]` says it is, before the rest of it is read.
     pub(crate) fn of(section: &Section<'_>) -> Option<Self> {
-        section.get("how")?.word()
+        // Silently: a word that is not known is complained about where the rest is read.
+        let node = section.get("how")?;
+        let text = node.value().as_str()?;
+        let found = Self::WORDS.iter().find(|(word, _)| *word == text);
+        found.map(|(_, how)| *how)
     }
 
     /// Whether anything can be asked in this way.

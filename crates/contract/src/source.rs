@@ -237,6 +237,10 @@ impl<'a> Node<'a> {
 
     /// One of the fixed words of `T`.
     pub(crate) fn word<T: Word>(&self) -> Option<T> {
+        #[cfg(test)]
+        T::WORDS
+            .iter()
+            .for_each(|(word, _)| crate::documented::note_word(word));
         let text = self.text()?;
         let found = T::WORDS.iter().find(|(word, _)| *word == text);
         if found.is_none() {
@@ -256,6 +260,8 @@ impl<'a> Section<'a> {
     /// The member of this name, if it is there.
     pub(crate) fn get(&self, name: &'static str) -> Option<Node<'a>> {
         self.asked.borrow_mut().insert(name);
+        #[cfg(test)]
+        crate::documented::note(&self.path, name, self.peek(name).is_some());
         self.peek(name)
     }
 

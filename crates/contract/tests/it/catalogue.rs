@@ -40,7 +40,7 @@ fn every_file_is_read_without_a_warning() {
     let loaded = catalogue.load_overrides(Catalogue::builtin_files().iter().copied());
     loaded.unwrap_or_else(|findings| panic!("{}", shown(&findings)));
     let providers: Vec<_> = catalogue.providers().collect();
-    assert_eq!(providers, ["redmine", "testbed"]);
+    assert!(providers.contains(&"redmine") && providers.contains(&"testbed"));
     assert_eq!(catalogue.operations("testbed").count(), 14);
     for provider in providers {
         for contract in catalogue.operations(provider) {

@@ -2,6 +2,7 @@
 
 mod answers;
 mod effect;
+mod language;
 
 use factum_contract::{Contract, Finding, Provider};
 

@@ -457,9 +457,7 @@ fn carried_ended(attempt: AttemptNo, carried: Carried, now: Timestamp) -> Brough
                 phase: Phase::Head,
                 wrote: 1,
                 read: 0,
-                // Code that gave no answer, or was dropped, has shown nothing about its connection: it may be pooled, or
-                // in the hands of a task of its own.
-                closed_at: None,
+                closed_at: Some(now),
                 detail,
             };
             (Fact::Lost(loss), Heard::Nothing)

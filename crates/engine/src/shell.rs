@@ -3,8 +3,6 @@
 //! Nothing is decided here. One loop owns the driver; every command runs as a task of the loop's own set, and its event comes
 //! back as the task's result, so that no task outlives the loop unnoticed.
 
-mod guard;
-
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
@@ -28,7 +26,6 @@ use crate::driver::gate::Heard;
 use crate::driver::{Command, Commit, Driver, Event, SendOut};
 use crate::failpoint::{CrashPoint, reach};
 use crate::keys::Keys;
-use guard::{ended_event, first_mark, handle};
 
 /// How often the clock is anchored anew, and doubts are seen after.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -36,8 +33,6 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 const STEP_MAX: Span = Span::from_secs(30);
 /// How long the shell waits before it bothers a store again that could not write.
 const STORE_REST: Span = Span::from_secs(1);
-/// How long an action rests whose rows are damaged, or that the database has another complaint about.
-const DAMAGE_REST: Span = Span::from_secs(60);
 
 /// An action's state changed, or may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +92,7 @@ pub(crate) async fn run(
                 Some(Message::Event(event)) => event,
                 Some(Message::Admit(mut admission, reply)) => {
                     let id = admission.action.intent.action;
-                    let first = first_mark(&mut driver, &admission, &shared);
+                    let first = driver.first_mark(&admission.action, shared.clock.now());
                     let marked = first.is_some();
                     if let Some(first) = first {
                         admission.facts.push(first.fact);
@@ -140,11 +135,42 @@ pub(crate) async fn run(
     }
 }
 
+/// One bad action must not end the loop: a panic in a decision is logged, and the others go on.
+fn handle(driver: &mut Driver, event: Event, shared: &Shared) -> Vec<Command> {
+    let now = shared.clock.now();
+    let about = event.action();
+    let handled =
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| driver.handle(event, now)));
+    handled.unwrap_or_else(|_| {
+        tracing::error!(action = ?about, "a decision broke off; the action is looked at again later");
+        about.map_or_else(Vec::new, |action| driver.handle(Event::Broken(action), now))
+    })
+}
+
 async fn sleep_for(wake: Option<Duration>) {
     match wake {
         // A long sleep is cut, so that a suspended machine does not oversleep by its suspended time.
         Some(wake) => tokio::time::sleep(wake.min(Duration::from_secs(5))).await,
         None => std::future::pending().await,
+    }
+}
+
+fn ended_event(
+    ended: Result<(Id, Event), tokio::task::JoinError>,
+    owners: &mut HashMap<Id, ActionId>,
+) -> Event {
+    match ended {
+        Ok((id, event)) => {
+            owners.remove(&id);
+            event
+        }
+        Err(error) => match owners.remove(&error.id()) {
+            Some(action) => {
+                tracing::error!(%action, %error, "carrying out a command broke off; the action is looked at again");
+                Event::Broken(action)
+            }
+            None => Event::Woke,
+        },
     }
 }
 
@@ -253,7 +279,6 @@ async fn admit(
     reply: oneshot::Sender<Result<Admitted, StoreError>>,
 ) -> Event {
     let id = admission.action.intent.action;
-    let destination = admission.action.scope.destination.clone();
     let (event, answer) = match shared.store.admit(admission).await {
         Ok(Admitted::Created(record, Some(claim))) if marked => {
             reach(CrashPoint::C4);
@@ -266,28 +291,14 @@ async fn admit(
             let event = due(&record, shared.now());
             (event, Ok(Admitted::Created(record, None)))
         }
-        // A failure leaves in doubt whether it was recorded, and its caller may never come back: it is looked for.
-        Err(error) => {
-            let again = shared.now() + STORE_REST;
-            let event = if marked {
-                Event::NotAdmitted(id, Some(again))
-            } else {
-                Event::Due {
-                    action: id,
-                    destination,
-                    at: again,
-                }
-            };
-            (event, Err(error))
-        }
-        Ok(other) => {
-            let event = if marked {
-                Event::NotAdmitted(id, None)
+        other => (
+            if marked {
+                Event::NotAdmitted(id)
             } else {
                 Event::Woke
-            };
-            (event, Ok(other))
-        }
+            },
+            other,
+        ),
     };
     // A caller that went away meanwhile repeats its submission, and joins.
     let _ = reply.send(answer);
@@ -315,18 +326,11 @@ async fn claim(shared: &Shared, action: ActionId, lease: Span) -> Event {
         Ok(Claimed::Gone) => Event::NotClaimed(action, None),
         Err(error) => {
             tracing::warn!(%action, %error, "could not claim");
-            Event::NotClaimed(action, Some(shared.clock.now() + rest_after(&error)))
+            Event::NotClaimed(
+                action,
+                error.is_passing().then(|| shared.clock.now() + STORE_REST),
+            )
         }
-    }
-}
-
-/// How long an action rests that the store could not hand out. What does not pass by itself may still be put right by
-/// somebody, so the action is never given up while the process lives (law 8).
-fn rest_after(error: &StoreError) -> Span {
-    if error.is_passing() {
-        STORE_REST
-    } else {
-        DAMAGE_REST
     }
 }
 
@@ -550,28 +554,5 @@ impl Shared {
     /// The store's time as this process knows it.
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use factum_store::StoreErrorKind;
-
-    /// Law 8: no error of the store makes the loop forget an action.
-    #[test]
-    fn an_action_that_cannot_be_claimed_is_tried_again() {
-        let text = || "test".to_owned();
-        let (what, how) = (text(), text());
-        let rests = [
-            (StoreErrorKind::Unavailable(text()), STORE_REST),
-            (StoreErrorKind::InDoubt(text()), STORE_REST),
-            (StoreErrorKind::Full, STORE_REST),
-            (StoreErrorKind::Corrupt { what, how }, DAMAGE_REST),
-            (StoreErrorKind::Database(text()), DAMAGE_REST),
-        ];
-        for (kind, rest) in rests {
-            assert_eq!(rest_after(&StoreError::new("claiming", kind)), rest);
-        }
     }
 }

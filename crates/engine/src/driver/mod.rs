@@ -11,7 +11,6 @@ mod admit;
 mod exchange;
 pub mod gate;
 pub(crate) mod held;
-mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +21,7 @@ use factum_store::{Claim, NextRow, Record};
 use admit::Admitting;
 pub use admit::FirstMark;
 pub use exchange::{Command, Commit, Event, SendOut};
-use gate::{Gate, GateSettings, Heard};
+use gate::{Gate, GateSettings, Heard, Shut};
 use held::{Decision, Doing, Held, View, decide_held};
 
 /// What the driver has to know about a destination.
@@ -53,14 +52,6 @@ pub struct DriverLimits {
     pub claim_lease: Span,
 }
 
-/// An action on its way into our hands.
-#[derive(Debug)]
-struct Claiming {
-    destination: String,
-    /// Something was heard about it meanwhile, which the record that the claim brings may not hold yet.
-    look_again: bool,
-}
-
 /// The engine's logic.
 #[derive(Debug)]
 pub struct Driver {
@@ -72,13 +63,10 @@ pub struct Driver {
     queued: BTreeMap<ActionId, (Timestamp, String)>,
     /// Actions that wait for a place at their destination's gate, in the order of asking.
     at_gate: BTreeMap<String, BTreeSet<(Timestamp, ActionId)>>,
-    /// Actions that were let go from a gate's queue because a place was free, and have not taken it yet.
-    let_in: BTreeSet<ActionId>,
     /// Actions whose send is due and held back by an operator.
     held_back: BTreeMap<ActionId, String>,
     held: BTreeMap<ActionId, Held>,
-    /// Actions that are being claimed or decided on.
-    claiming: BTreeMap<ActionId, Claiming>,
+    claiming: BTreeMap<ActionId, String>,
     admitting: BTreeMap<ActionId, Admitting>,
     paused: bool,
     restore_released: bool,
@@ -108,7 +96,6 @@ impl Driver {
             queue: BTreeSet::new(),
             queued: BTreeMap::new(),
             at_gate: BTreeMap::new(),
-            let_in: BTreeSet::new(),
             held_back: BTreeMap::new(),
             held: BTreeMap::new(),
             claiming: BTreeMap::new(),
@@ -132,14 +119,16 @@ impl Driver {
                 at,
             } => self.due(action, destination, at),
             Event::Claimed(claim, record) => {
-                let claiming = self.claiming.remove(&record.id());
-                let mut held = Held::new(claim, record);
-                held.look_again = claiming.is_some_and(|claiming| claiming.look_again);
-                self.advance(held, now, &mut out);
+                self.claiming.remove(&record.id());
+                self.advance(Held::new(claim, record), now, &mut out);
             }
-            Event::NotClaimed(action, free_at) => self.not_claimed(action, free_at, now),
+            Event::NotClaimed(action, free_at) => {
+                if let Some((destination, at)) = self.claiming.remove(&action).zip(free_at) {
+                    self.enqueue(action, destination, at);
+                }
+            }
             Event::Admitted(claim, record) => self.admitted(claim, record, &mut out),
-            Event::NotAdmitted(action, again) => self.not_admitted(action, again, now),
+            Event::NotAdmitted(action) => self.not_admitted(action, now),
             Event::Committed(claim, record) => self.committed(claim, record, now, &mut out),
             Event::NotCommitted(action, again) => self.not_committed(action, again, now, &mut out),
             Event::Ended {
@@ -209,21 +198,11 @@ impl Driver {
 
     // ---- the queue
 
-    /// What is in our hands is decided anew before it rests; what waits already is not put off by what was read earlier.
     fn due(&mut self, action: ActionId, destination: String, at: Timestamp) {
         if let Some(held) = self.held.get_mut(&action) {
             held.look_again = true;
-        } else if let Some(claiming) = self.claiming.get_mut(&action) {
-            claiming.look_again = true;
-        } else if let Some(admitting) = self.admitting.get_mut(&action) {
-            admitting.look_again = true;
-        } else {
-            let queued = self.queued.get(&action).map(|(queued, _)| *queued);
-            self.enqueue(
-                action,
-                destination,
-                queued.map_or(at, |queued| queued.min(at)),
-            );
+        } else if !self.claiming.contains_key(&action) {
+            self.enqueue(action, destination, at);
         }
     }
 
@@ -274,32 +253,16 @@ impl Driver {
             let Some((_, destination)) = self.queued.remove(&action) else {
                 continue;
             };
-            self.claiming.insert(
-                action,
-                Claiming {
-                    destination,
-                    look_again: false,
-                },
-            );
+            self.claiming.insert(action, destination);
             out.push(Command::Claim(action, self.limits.claim_lease));
         }
     }
 
     // ---- one held action
 
-    /// Decides what comes next for an action that is held, and does it. Should that break off, the action is still known as
-    /// one that was being claimed, and [`Event::Broken`] finds it.
+    /// Decides what comes next for an action that is held, and does it.
     fn advance(&mut self, held: Held, now: Timestamp, out: &mut Vec<Command>) {
-        let destination = held.record.action.scope.destination.clone();
-        self.claiming.insert(
-            held.record.id(),
-            Claiming {
-                destination,
-                look_again: false,
-            },
-        );
         let decision = decide_held(&held.record, &self.view(&held.record, now));
-        self.claiming.remove(&held.record.id());
         match decision {
             Decision::Send { .. } | Decision::LookUp | Decision::Poll(_) => {
                 self.begin(held, decision, now, out)
@@ -312,9 +275,7 @@ impl Driver {
                     held.record.action.scope.destination.clone(),
                 );
                 self.rest(held, None, now, out);
-                if !self.queued.contains_key(&action) {
-                    self.held_back.insert(action, destination);
-                }
+                self.held_back.insert(action, destination);
             }
         }
     }
@@ -348,7 +309,6 @@ impl Driver {
             self.wait_at_gate(held, destination, shut, now, out);
             return;
         }
-        self.let_in.remove(&action);
         match decision {
             Decision::Send {
                 leave,
@@ -386,6 +346,31 @@ impl Driver {
         }
     }
 
+    fn wait_at_gate(
+        &mut self,
+        held: Held,
+        destination: String,
+        shut: Shut,
+        now: Timestamp,
+        out: &mut Vec<Command>,
+    ) {
+        let action = held.record.id();
+        if let Some(claim) = held.claim {
+            out.push(Command::Release(claim));
+        }
+        match shut {
+            Shut::Full => {
+                self.at_gate
+                    .entry(destination)
+                    .or_default()
+                    .insert((now, action));
+            }
+            Shut::Rate(until) | Shut::Advised(until) | Shut::Circuit(until) => {
+                self.enqueue(action, destination, until);
+            }
+        }
+    }
+
     fn commit(
         &mut self,
         held: Held,
@@ -402,7 +387,7 @@ impl Driver {
             ..
         } = held;
         let Some(claim) = claim else {
-            // The claim is gone, and a decision without one is not written: look at the action again.
+            // The claim is gone, and a decision without one is not written: look at the action again later.
             self.enqueue(action, record.action.scope.destination, Timestamp::EARLIEST);
             return;
         };
@@ -430,7 +415,6 @@ impl Driver {
         if let Some(claim) = held.claim {
             out.push(Command::Release(claim));
         }
-        self.make_way(action, &destination, now);
         if held.look_again {
             self.enqueue(action, destination, now);
         } else if let Some(at) = at {
@@ -439,16 +423,6 @@ impl Driver {
     }
 
     // ---- answers to commands
-
-    fn not_claimed(&mut self, action: ActionId, free_at: Option<Timestamp>, now: Timestamp) {
-        let Some(claiming) = self.claiming.remove(&action) else {
-            return;
-        };
-        self.make_way(action, &claiming.destination, now);
-        if let Some(at) = free_at {
-            self.enqueue(action, claiming.destination, at);
-        }
-    }
 
     fn committed(
         &mut self,
@@ -560,15 +534,28 @@ impl Driver {
 
     fn broken(&mut self, action: ActionId, now: Timestamp) {
         let again = now + Span::from_secs(60);
-        if let Some(claiming) = self.claiming.remove(&action) {
-            self.make_way(action, &claiming.destination, now);
-            self.enqueue(action, claiming.destination, again);
+        if let Some(destination) = self.claiming.remove(&action) {
+            self.enqueue(action, destination, again);
         }
-        self.not_admitted(action, Some(again), now);
+        self.not_admitted(action, now);
         if let Some(held) = self.held.remove(&action) {
             let destination = held.record.action.scope.destination;
             self.leave_gate(action, &destination, Heard::NotBegun, now);
             self.enqueue(action, destination, again);
+        }
+    }
+
+    /// A place at the gate is free: the one that has waited longest asks again.
+    fn leave_gate(&mut self, action: ActionId, destination: &str, heard: Heard, now: Timestamp) {
+        if let Some(gate) = self.gates.get_mut(destination) {
+            gate.leave(action, heard, now);
+        }
+        let next = self
+            .at_gate
+            .get_mut(destination)
+            .and_then(BTreeSet::pop_first);
+        if let Some((_, waiting)) = next {
+            self.enqueue(waiting, destination.to_owned(), now);
         }
     }
 }

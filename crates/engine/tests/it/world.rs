@@ -42,7 +42,7 @@ pub(crate) enum Fate {
 
 /// One worker: a driver, and the commands that it has given and that are not carried out yet.
 pub(crate) struct Worker {
-    pub(crate) driver: Driver,
+    driver: Driver,
     pub(crate) commands: VecDeque<Command>,
     /// Stopped like by SIGSTOP: gives no command and carries none out.
     pub(crate) stopped: bool,
@@ -90,18 +90,13 @@ pub(crate) fn promises(key_floor: Option<Span>, lookup: bool) -> Promises {
 impl World {
     /// With so many workers.
     pub(crate) fn new(workers: u64, promises: Promises) -> Self {
-        Self::with_gate(workers, promises, GateSettings::default())
-    }
-
-    /// With so many workers, each of which has such a gate before the destination.
-    pub(crate) fn with_gate(workers: u64, promises: Promises, gate: GateSettings) -> Self {
         let clock = Arc::new(AtomicI64::new(1_800_000_000_000_000));
         let reading = clock.clone();
         let store = MemoryStore::new(Arc::new(move || {
             Timestamp::from_micros(reading.load(Ordering::SeqCst))
         }));
         let policy = DestinationPolicy {
-            gate,
+            gate: GateSettings::default(),
             operations: BTreeMap::from([("do".to_owned(), promises.clone())]),
             any_operation: None,
         };
@@ -142,36 +137,6 @@ impl World {
 
     /// Records an action, and tells every worker of it.
     pub(crate) fn submit(&mut self, n: u8) -> ActionId {
-        self.submit_until(n, None)
-    }
-
-    /// The same with a deadline.
-    pub(crate) fn submit_until(&mut self, n: u8, deadline: Option<Timestamp>) -> ActionId {
-        let action = self.action(n, deadline);
-        let (id, now) = (action.intent.action, self.now());
-        let next = NextRow {
-            step: "send".to_owned(),
-            at: Some(now),
-            why: "new".to_owned(),
-        };
-        let admission = Admission {
-            action,
-            facts: Vec::new(),
-            next,
-            claim_for: None,
-        };
-        assert!(matches!(
-            ready(self.store.admit(admission)).unwrap(),
-            Admitted::Created(..)
-        ));
-        for worker in 0..self.workers.len() {
-            self.tell(worker, due(id, now));
-        }
-        id
-    }
-
-    /// An action as it is submitted.
-    pub(crate) fn action(&self, n: u8, deadline: Option<Timestamp>) -> Action {
         let now = self.now();
         let hash = IdentityHash([n; 32]);
         let id = ActionId::new(now, Lane(n), u64::from(n));
@@ -180,14 +145,14 @@ impl World {
             submitted_at: now,
             intent_at: None,
             not_before: None,
-            deadline,
+            deadline: None,
             approved_until: None,
             finish: false,
             preference: Preference::Ask,
             limits: Limits::default(),
             promises: self.promises.clone(),
         };
-        Action {
+        let action = Action {
             intent,
             scope: Scope {
                 tenant: "default".to_owned(),
@@ -207,7 +172,33 @@ impl World {
                 conversation: None,
                 trace: None,
             },
+        };
+        let next = NextRow {
+            step: "send".to_owned(),
+            at: Some(now),
+            why: "new".to_owned(),
+        };
+        let admission = Admission {
+            action,
+            facts: Vec::new(),
+            next,
+            claim_for: None,
+        };
+        assert!(matches!(
+            ready(self.store.admit(admission)).unwrap(),
+            Admitted::Created(..)
+        ));
+        for worker in 0..self.workers.len() {
+            self.tell(
+                worker,
+                Event::Due {
+                    action: id,
+                    destination: PLACE.to_owned(),
+                    at: now,
+                },
+            );
         }
+        id
     }
 
     /// Something happened for a worker.
@@ -430,15 +421,6 @@ impl World {
 
 fn receipt(action: ActionId) -> Receipt {
     Receipt::new(format!("R-{action}"))
-}
-
-/// There is something to do about an action.
-pub(crate) fn due(action: ActionId, at: Timestamp) -> Event {
-    Event::Due {
-        action,
-        destination: PLACE.to_owned(),
-        at,
-    }
 }
 
 /// The memory store's futures are ready at once.

@@ -59,6 +59,12 @@ impl Failure {
         self
     }
 
+    /// The same, with another remedy: what to do depends on who was asked.
+    pub(crate) fn remedied(mut self, remedy: &str) -> Self {
+        self.problem["remedy"] = remedy.into();
+        self
+    }
+
     /// The problem's code, where it has one.
     pub(crate) fn code(&self) -> Option<Code> {
         Code::from_code(self.problem["code"].as_str()?)

@@ -154,18 +154,18 @@ fn config(args: &Args) -> Result<Config, Failure> {
 }
 
 async fn ledger(url: &str, out: Out) -> Result<ExitCode, Failure> {
-    let client = Client::new(url, "none".to_owned())?;
+    const REMEDY: &str = "name the administration's address of a running testbed";
+    let client = Client::new(url, "none".to_owned()).map_err(|failure| failure.remedied(REMEDY))?;
     if out.json {
-        out.value(&client.json(Call::get("/ledger/counts")).await?);
+        let counts = client.json(Call::get("/ledger/counts")).await;
+        out.value(&counts.map_err(|failure| failure.remedied(REMEDY))?);
         return Ok(exit::code(exit::OK));
     }
-    let answer = client.call(Call::get("/ledger/table")).await?;
+    let answer = client.call(Call::get("/ledger/table")).await;
+    let answer = answer.map_err(|failure| failure.remedied(REMEDY))?;
     if answer.status != 200 {
         let rule = format!("{url} answered {} and no ledger", answer.status);
-        return Err(Failure::not_found(
-            rule,
-            "name the administration's address of a running testbed",
-        ));
+        return Err(Failure::not_found(rule, REMEDY));
     }
     out.line(String::from_utf8_lossy(&answer.body).trim_end());
     Ok(exit::code(exit::OK))

@@ -133,8 +133,17 @@ pub(crate) fn statuses(out: Out, statuses: &[Value]) -> String {
     table.to_string()
 }
 
-/// One status over several lines.
+/// One status over several lines, with what may be said to a customer.
 pub(crate) fn status(out: Out, status: &Value) -> String {
+    worded(out, status, "may be said")
+}
+
+/// One status whose statement is for operators: it says more than may be said to a customer.
+pub(crate) fn status_for_operators(out: Out, status: &Value) -> String {
+    worded(out, status, "in short")
+}
+
+fn worded(out: Out, status: &Value, statement: &str) -> String {
     let mut lines = vec![format!(
         "{}  {}",
         text(status, "id"),
@@ -162,7 +171,7 @@ pub(crate) fn status(out: Out, status: &Value) -> String {
     member("because", text(status, "because"));
     member("next", &next(status));
     member("why", text(&status["next"], "why"));
-    member("may be said", text(&status["statement"], "say"));
+    member(statement, text(&status["statement"], "say"));
     let contact = &status["contact"];
     match text(contact, "by") {
         "" => member("contact", text(contact, "say")),

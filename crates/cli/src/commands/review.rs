@@ -139,7 +139,7 @@ fn show(status: &Value, local: bool, out: Out) -> ExitCode {
     if out.json {
         out.value(status);
     } else {
-        out.line(render::status(out, status));
+        out.line(render::status_for_operators(out, status));
     }
     if local && !rests(status) {
         out.note(NOBODY_SERVES);

@@ -12,7 +12,7 @@ use crate::compare;
 use crate::contract::Contract;
 use crate::http::{HttpAnswer, HttpRequest};
 use crate::parts::Take;
-use crate::pointer::Pointer;
+use crate::pointer::{Pointer, text_of};
 use crate::rules::{Mark, Outcome};
 use crate::when::Seen;
 
@@ -80,7 +80,16 @@ impl Mark {
             LookupBy::Reference => ours.reference,
             LookupBy::Key => ours.key,
         };
-        mark.is_some_and(|mark| self.take.from(seen).as_deref() == Some(mark))
+        let Some(mark) = mark.filter(|mark| !mark.is_empty()) else {
+            return false;
+        };
+        match (&self.take, &seen.json) {
+            (Take::Json(at), Some(document)) => {
+                let mut found = at.all(document).into_iter().filter_map(text_of);
+                found.any(|text| text == mark)
+            }
+            (take, _) => take.from(seen).as_deref() == Some(mark),
+        }
     }
 }
 

@@ -293,9 +293,17 @@ fn matches(node: &Node<'_>) -> Option<Vec<(By, Pointer)>> {
 
 impl Contract {
     /// The reports in the body of a delivery, after [`Contract::verify_callback`]. Those that say nothing are left out; a
-    /// body that holds none is kept and shown by whoever took it.
+    /// body that holds none is kept and shown by whoever took it. Where only hearsay says how reports look, none is read.
     #[must_use]
     pub fn read_callbacks(&self, body: &[u8]) -> Vec<CallbackReading> {
+        if !self.claims.relied_on("/callback") {
+            return Vec::new();
+        }
+        self.reports_of(body)
+    }
+
+    /// The reports in a body, whoever describes them.
+    pub(crate) fn reports_of(&self, body: &[u8]) -> Vec<CallbackReading> {
         let Some(callback) = &self.callback else {
             return Vec::new();
         };
@@ -337,9 +345,20 @@ impl Contract {
     }
 
     /// The reports among fetched events, and the cursor to go on with. None where the answer cannot be read: then the same
-    /// cursor is asked again, so that nothing is passed over.
+    /// cursor is asked again, so that nothing is passed over. Where only hearsay says how events look, none is read.
     #[must_use]
     pub fn read_events(
+        &self,
+        answer: &HttpAnswer,
+    ) -> Option<(Vec<CallbackReading>, Option<String>)> {
+        if !self.claims.relied_on("/events") {
+            return None;
+        }
+        self.events_in(answer)
+    }
+
+    /// The events in an answer, whoever describes them.
+    pub(crate) fn events_in(
         &self,
         answer: &HttpAnswer,
     ) -> Option<(Vec<CallbackReading>, Option<String>)> {

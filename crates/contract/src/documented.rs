@@ -3,7 +3,6 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use crate::contract::Contract;
 use crate::provider::Provider;
@@ -70,27 +69,31 @@ fn shared<'a>(section: &'a str, name: &str) -> &'a str {
     }
 }
 
-fn kitchen() -> (String, Vec<(String, String)>) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kitchen/sink");
-    let mut provider = String::new();
-    let mut operations = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let text = std::fs::read_to_string(&path).unwrap();
-        if path.ends_with("provider.toml") {
-            provider = text;
-        } else {
-            operations.push((path.display().to_string(), text));
-        }
-    }
-    (provider, operations)
+/// Lists files of the kitchen with their texts.
+macro_rules! kitchen {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../tests/kitchen/sink/", $name)))),*]
+    };
 }
 
+const PROVIDER: &str = include_str!("../tests/kitchen/sink/provider.toml");
+const OPERATIONS: &[(&str, &str)] = kitchen![
+    "charge.create.toml",
+    "file.upload.toml",
+    "issue.create.toml",
+    "note.put.toml",
+    "place.given.toml",
+    "place.member.toml",
+    "place.query.toml",
+    "place.quoted_header.toml",
+    "place.variable.toml",
+    "row.add.toml",
+];
+
 fn asked() -> Asked {
-    let (provider, operations) = kitchen();
-    Provider::parse("provider.toml", &provider).unwrap();
-    for (path, text) in &operations {
-        Contract::parse(path, Some(("provider.toml", &provider)), text).unwrap();
+    Provider::parse("provider.toml", PROVIDER).unwrap();
+    for (path, text) in OPERATIONS {
+        Contract::parse(path, Some(("provider.toml", PROVIDER)), text).unwrap();
     }
     ASKED.take()
 }

@@ -130,10 +130,23 @@ pub(crate) fn retention(node: &Node<'_>) -> Option<Retention> {
 }
 
 pub(crate) fn take(node: &Node<'_>) -> Option<Take> {
+    let taken = take_any(node)?;
+    if let Take::Json(at) = &taken
+        && at.has_wildcard()
+    {
+        let message = "has a `*`, and one place is meant here";
+        node.error("pointer", message, "name the one member");
+        return None;
+    }
+    Some(taken)
+}
+
+/// The same where any of several places will do.
+pub(crate) fn take_any(node: &Node<'_>) -> Option<Take> {
     let (form, value) = choice(node, &["json", "header", "last_segment", "between"])?;
     match form.as_str() {
         "between" => between(&value),
-        "json" => exact_pointer(&value).map(Take::Json),
+        "json" => pointer(&value).map(Take::Json),
         "header" => header_name(&value).map(Take::Header),
         _ => header_name(&value).map(Take::LastSegment),
     }

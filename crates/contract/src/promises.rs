@@ -23,7 +23,7 @@ impl Contract {
             lookup: self.lookup_promise(),
             cancel: self.cancel_promise(),
             completion: self.accepts().then_some(CompletionPromise {
-                poll: self.poll.is_some(),
+                poll: self.poll.is_some() && !self.is_hearsay("/poll"),
                 callback: self.callback_promise(),
             }),
             processing_max: self.processing_promise(),
@@ -58,6 +58,11 @@ impl Contract {
             .is_some_and(Condition::always);
         (self.effect.condition_checked && checked("/effect/condition_checked"))
             || (always && checked("/effect/condition"))
+    }
+
+    /// Whether only second-hand sources speak for this.
+    fn is_hearsay(&self, path: &str) -> bool {
+        self.claims.grade(path) == Some(Grade::SecondHand)
     }
 
     /// A callback or an event may tell of the end of queued work, if somebody who may be relied on says that it does.

@@ -290,7 +290,7 @@ fn ours(section: &Section<'_>) -> Option<Option<Mark>> {
 /// `{ in = take, with = "reference" }`
 pub(crate) fn mark(node: &Node<'_>) -> Option<Mark> {
     let section = node.section()?;
-    let take = section.need("in").and_then(|node| parts::take(&node));
+    let take = section.need("in").and_then(|n| parts::take_any(&n));
     let with = section
         .get("with")
         .map_or(Some(LookupBy::Reference), |node| node.word());

@@ -109,7 +109,7 @@ impl Contract {
     }
 
     /// The sections that are there and say something about the destination.
-    fn claiming_sections(&self) -> Vec<&'static str> {
+    pub(crate) fn claiming_sections(&self) -> Vec<&'static str> {
         let key = self.key.as_ref();
         let sections = [
             (true, "/effect"),
@@ -119,6 +119,10 @@ impl Contract {
             (self.lookup.is_some(), "/lookup"),
             (self.poll.is_some(), "/poll"),
             (self.cancel.is_some(), "/cancel"),
+            (self.callback.is_some(), "/callback"),
+            (self.events.is_some(), "/events"),
+            (self.undo.is_some(), "/undo"),
+            (self.completion.is_some(), "/completion"),
         ];
         let there = sections.into_iter().filter(|(there, _)| *there);
         there.map(|(_, path)| path).collect()

@@ -228,10 +228,10 @@ impl Contract {
                         return ("refused".to_owned(), Vec::new(), None);
                     }
                 }
-                let (shows, receipts) = reported(&self.read_callbacks(&answer.body));
+                let (shows, receipts) = reported(&self.reports_of(&answer.body));
                 (shows, receipts, None)
             }
-            Kind::Events => match self.read_events(answer) {
+            Kind::Events => match self.events_in(answer) {
                 Some((reports, next)) => {
                     let (shows, receipts) = reported(&reports);
                     (shows, receipts, next)

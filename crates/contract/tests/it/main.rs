@@ -5,6 +5,7 @@ mod callbacks;
 mod catalogue;
 mod examples;
 mod fuzz;
+mod kinds;
 mod kitchen;
 mod language;
 mod lint;

@@ -110,3 +110,24 @@ fn an_ignored_filter_is_noticed() {
         LookupAnswer::Found(vec![Receipt::new("2")])
     );
 }
+
+#[test]
+fn an_issue_without_our_mark_cannot_be_looked_up() {
+    // A tracker without the custom field: Redmine drops the value and answers 201 all the same.
+    let contract = builtin("redmine", "issue.create");
+    let ours = factum_contract::Ours {
+        reference: Some("R"),
+        key: None,
+    };
+    let created = |fields: Value| {
+        let body = json!({"issue": {"id": 31, "custom_fields": fields}});
+        contract.read_answer_to(&answer(201, &body), &ours)
+    };
+    let kept = created(json!([{"id": 3, "value": "x"}, {"id": 7, "value": "R"}]));
+    assert_eq!(kept.marker_kept, Some(true));
+    assert_eq!(contract.promises_after(&kept), contract.promises());
+    let dropped = created(json!([]));
+    assert_eq!(dropped.marker_kept, Some(false));
+    let lookup = contract.promises_after(&dropped).lookup.unwrap();
+    assert_eq!(lookup.authority, factum_core::promise::Authority::Partial);
+}

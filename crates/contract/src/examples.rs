@@ -13,10 +13,12 @@ use serde_json::{Map, Value};
 use toml::de::DeValue;
 
 use crate::conditions;
+use crate::contract::Contract;
 use crate::finding::{Complaint, Finding};
 use crate::http::HttpAnswer;
 use crate::parts::optional;
 use crate::source::{Node, Section};
+use crate::terms::ExampleAnswer;
 use crate::when::JsonTest;
 
 /// The entries of `[[examples]]` in one file, and the text that findings are placed in.
@@ -168,6 +170,32 @@ impl Examples {
         let complaint = Complaint::error(rule, message, remedy);
         let span = spot.span.clone();
         Finding::at(&self.file, &self.text, span, spot.member.clone(), complaint)
+    }
+}
+
+impl Contract {
+    /// The answers of its examples, for stand-ins that answer as the destination does.
+    #[must_use]
+    pub fn example_answers(&self) -> Vec<ExampleAnswer> {
+        let mut answers = Vec::new();
+        for example in &self.examples.list {
+            if let Some((given, meaning)) = &example.answer {
+                answers.push(ExampleAnswer {
+                    to: "effect",
+                    means: meaning.class.clone(),
+                    answer: given.answer.clone(),
+                });
+            }
+            if let Some(question) = &example.question {
+                let name = KINDS.iter().find(|(_, kind)| *kind == question.kind);
+                answers.push(ExampleAnswer {
+                    to: name.map_or("", |(name, _)| name),
+                    means: question.shows.clone(),
+                    answer: question.given.answer.clone(),
+                });
+            }
+        }
+        answers
     }
 }
 

@@ -57,8 +57,10 @@ mod splice;
 mod strength;
 mod support;
 mod template;
+mod terms;
 mod undo;
 mod when;
+mod when_shown;
 
 pub use answers::{Ours, Reading};
 pub use build_error::{BuildError, BuildErrorKind};
@@ -76,4 +78,5 @@ pub use product::AmountFound;
 pub use provider::{AuthKind, AuthRules, HmacSigning, Oauth2, Provider, ProviderLimits, SigV4};
 pub use signature::{CallbackRefused, VerifiedCallback};
 pub use strength::Strength;
+pub use terms::{AnswerRule, ExampleAnswer, KeyTerms, RepeatTerms};
 pub use undo::UndoWay;

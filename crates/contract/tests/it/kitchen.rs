@@ -87,6 +87,46 @@ fn what_is_said_is_what_is_promised() {
     assert_eq!(promises("file.upload").key.unwrap().retention.floor(), None);
 }
 
+#[test]
+fn terms_are_shown_in_the_words_of_the_language() {
+    let contract = kitchen().get("sink", "charge.create").unwrap();
+    let key = contract.key_terms().unwrap();
+    assert_eq!(
+        (key.place.as_str(), key.role, key.alphabet),
+        ("header idempotency-key", "key", "alphanumeric")
+    );
+    assert_eq!(contract.encode_key(&[1; 32]).len(), key.length);
+    let repeat = key.repeat.unwrap();
+    assert_eq!(
+        repeat.escapes,
+        [
+            "a request of more than 1000000 bytes",
+            "a request of the type multipart/"
+        ]
+    );
+    assert_eq!(repeat.scope, ["account", "endpoint"]);
+    assert_eq!(repeat.stored, [true, true, false]);
+    let rules = contract.answer_rules();
+    assert_eq!(rules.len(), 10);
+    assert_eq!(
+        rules[0].when,
+        "status 201, /id is of the type string, /errors has 0 elements, /items is not empty"
+    );
+    assert_eq!(rules[4].when, "status 409, /code = \"exists\"");
+    assert_eq!((rules[9].class, rules[9].common), ("rejected", true));
+    let answers = contract.example_answers();
+    let done = answers
+        .iter()
+        .find(|answer| answer.to == "effect" && answer.means == "done");
+    assert_eq!(done.unwrap().answer.status, 201);
+    let given = kitchen()
+        .get("sink", "place.given")
+        .unwrap()
+        .key_terms()
+        .unwrap();
+    assert_eq!(given.place, "given by /user and /name");
+}
+
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
     let words = [
         "{\"data\":",

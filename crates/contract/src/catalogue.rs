@@ -35,6 +35,11 @@ macro_rules! files {
 
 /// Every file of the catalogue's folder; a test compares the list with the folder.
 const BUILTIN: &[(&str, &str)] = files![
+    "adyen/payment.create.toml",
+    "adyen/provider.toml",
+    "adyen/refund.create.toml",
+    "braintree/provider.toml",
+    "braintree/transaction.charge.toml",
     "checkout/payment.request.toml",
     "checkout/provider.toml",
     "coinbase/order.create.toml",
@@ -69,6 +74,7 @@ const BUILTIN: &[(&str, &str)] = files![
     "mollie/provider.toml",
     "mollie/refund.create.toml",
     "paypal/authorization.capture.toml",
+    "paypal/order.capture.toml",
     "paypal/order.create.toml",
     "paypal/payout.create.toml",
     "paypal/provider.toml",
@@ -111,6 +117,7 @@ const BUILTIN: &[(&str, &str)] = files![
     "testbed/provider.toml",
     "wise/provider.toml",
     "wise/transfer.create.toml",
+    "wise/transfer.fund.toml",
     "zendesk/comment.add.toml",
     "zendesk/provider.toml",
     "zendesk/ticket.create.toml",

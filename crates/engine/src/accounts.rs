@@ -72,6 +72,14 @@ impl Accounts {
         target.clone().with_guard(guard)
     }
 
+    /// Looks at the credential as it is now, for a question whose answer rests on the account. Whether that is in doubt.
+    pub(crate) async fn look(&self, name: &str, target: &Target) -> bool {
+        if let Ok(Some(secret)) = target.auth().credential(PATIENCE).await {
+            self.observe(name, &secret, false);
+        }
+        self.lock().in_doubt.contains(name)
+    }
+
     /// The destinations whose account is in doubt.
     pub(crate) fn in_doubt(&self) -> BTreeSet<String> {
         self.lock().in_doubt.clone()

@@ -146,6 +146,7 @@ impl Carrying<'_> {
         contract: &Contract,
         target: &Target,
         asked_at: Timestamp,
+        account_in_doubt: bool,
     ) -> Brought {
         let by = contract.lookup_by().unwrap_or(LookupBy::Reference);
         let epoch = record.known.current_epoch();
@@ -170,7 +171,7 @@ impl Carrying<'_> {
                 asked_at,
                 by,
                 epoch,
-                answer,
+                answer: answer.unless_in_doubt(account_in_doubt),
             })],
             heard,
         )

@@ -15,6 +15,7 @@ mod engine;
 pub mod failpoint;
 pub mod keys;
 pub mod problem;
+pub mod reading;
 mod recover;
 mod shell;
 pub mod submission;

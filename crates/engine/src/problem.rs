@@ -78,6 +78,7 @@ codes! {
     WrongMethod "F1024" "wrong-method" 405 "the address does not take this method";
     BadQuery "F1025" "bad-query" 400 "a query parameter is unknown or has the wrong form";
     WrongMediaType "F1026" "wrong-media-type" 415 "the body has to be JSON";
+    RequestTimeout "F1027" "request-timeout" 408 "the request did not arrive whole in time";
     QueueFull "F1030" "queue-full" 429 "as many actions are unsettled as are allowed";
     StoreUnavailable "F1031" "store-unavailable" 503 "the store cannot be written now";
     DiskFull "F1032" "disk-full" 507 "the disk that holds the store is full";
@@ -88,6 +89,7 @@ codes! {
     StoreTooNew "F1051" "store-too-new" 500 "the store was written by a newer version";
     StoreDamaged "F1052" "store-damaged" 500 "a row or file of the store is damaged";
     StoreFailed "F1053" "store-failed" 500 "the database reported an error";
+    Internal "F1054" "internal" 500 "something broke on our side";
 }
 
 impl Code {

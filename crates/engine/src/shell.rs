@@ -263,10 +263,11 @@ async fn carry_out(shared: Arc<Shared>, command: Command) -> Event {
         }
         Command::Record(action, facts) => record_facts(&shared, action, facts).await,
         Command::Release(claim) => {
+            let action = claim.action;
             if let Err(error) = shared.store.release(claim).await {
                 tracing::debug!(%error, "a claim could not be given back; its lease ends it");
             }
-            Event::Woke
+            Event::Released(action)
         }
     }
 }
@@ -489,7 +490,15 @@ async fn ask(
     };
     let carrying = shared.carrying();
     ended(match poll {
-        None => carrying.look_up(record, &contract, target, asked_at).await,
+        None => {
+            let in_doubt = shared
+                .accounts
+                .look(&record.action.scope.destination, target)
+                .await;
+            carrying
+                .look_up(record, &contract, target, asked_at, in_doubt)
+                .await
+        }
         Some(attempt) => {
             carrying
                 .poll(record, &contract, target, attempt, asked_at)

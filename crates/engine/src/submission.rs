@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::canonical::{Members, canonical, escaped};
 use crate::problem::{Code, Problem};
+use crate::reading::read_object;
 
 /// The longest key, in bytes.
 pub const KEY_MAX: usize = 255;
@@ -121,9 +122,7 @@ impl Submission {
     /// # Errors
     /// F1001, F1002, F1003, F1010, F1013, F1014; each names the member.
     pub fn from_json(text: &str) -> Result<Self, Problem> {
-        canonical(text, "")?;
-        let mut deserializer = serde_json::Deserializer::from_str(text);
-        serde_path_to_error::deserialize(&mut deserializer).map_err(|error| shape_problem(&error))
+        read_object(text, &["event", "conversation"])
     }
 
     /// Checks every rule that needs neither clock nor destination. `principal` is for whom it is where the submission does
@@ -252,51 +251,6 @@ impl Submission {
             )),
         }
     }
-}
-
-fn shape_problem(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
-    let text = error.inner().to_string();
-    let path = error.path().to_string();
-    let member = if path == "." {
-        String::new()
-    } else {
-        format!("/{}", path.replace('.', "/"))
-    };
-    if error.inner().is_syntax() || error.inner().is_eof() {
-        return Problem::new(
-            Code::MalformedJson,
-            member,
-            text,
-            "send one JSON object (RFC 8259)",
-        );
-    }
-    if let Some(name) = text
-        .strip_prefix("unknown field `")
-        .and_then(|rest| rest.split('`').next())
-    {
-        let parent =
-            member.rsplit_once('/').map_or(
-                "",
-                |(parent, last)| if last == name { parent } else { &member },
-            );
-        let expected = text
-            .split("expected ")
-            .nth(1)
-            .and_then(|rest| rest.split(" at line").next())
-            .unwrap_or("others");
-        return Problem::new(
-            Code::UnknownMember,
-            format!("{parent}/{}", escaped(name)),
-            format!("the member {name:?} is not known here"),
-            format!("remove it, or use one of: {expected}"),
-        );
-    }
-    Problem::new(
-        Code::WrongType,
-        member,
-        text,
-        "send the member in the form that the API describes",
-    )
 }
 
 /// The members that are compared one by one and named on a conflict: the first level, so that no value shows in the name.

@@ -49,8 +49,10 @@ pub use factum_core as core;
 pub use factum_core::evidence::{Receipt, Ruling};
 pub use factum_core::{ActionId, Permission, State};
 use factum_core::{IdentityHash, Timestamp};
+pub use factum_engine::reading::read_object;
 pub use factum_engine::{
-    Cancelled, Carried, CarriedRequest, Carrier, Change, Code, Engine, Problem, Submission,
+    Cancelled, Carried, CarriedRequest, Carrier, Change, Code, Destination, Engine, Operation,
+    Problem, Reach, Submission,
 };
 pub use factum_store::{Filter, Record, Restore};
 pub use start::Builder;
@@ -413,10 +415,12 @@ pub fn problem_json(problem: &Problem) -> serde_json::Value {
         "title": problem.code.title(),
         "status": problem.code.status(),
         "code": problem.code.code(),
-        "member": &*problem.member,
         "rule": &*problem.rule,
         "remedy": &*problem.remedy,
     });
+    if !problem.member.is_empty() {
+        json["member"] = (&*problem.member).into();
+    }
     if let Some(action) = problem.action {
         json["action"] = action.to_string().into();
     }

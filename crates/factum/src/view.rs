@@ -262,7 +262,7 @@ fn says(fact: &Fact) -> String {
             attempt, detail, ..
         } => format!("attempt {attempt}: no byte left this machine ({detail})"),
         Fact::Lost(loss) => format!(
-            "attempt {}: {} bytes were written, {} read, and no whole answer came ({})",
+            "attempt {}: {} bytes were written and {} read: {}",
             loss.attempt, loss.wrote, loss.read, loss.detail
         ),
         Fact::Answered(answer) => format!(

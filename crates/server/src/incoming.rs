@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::HeaderMap;
 use axum::http::header;
 use axum::http::request::Parts;
-use factum::{ActionId, Code, DEFAULT_PRINCIPAL};
+use factum::{ActionId, Code, DEFAULT_PRINCIPAL, read_object};
 use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
@@ -169,70 +169,7 @@ fn media_type(headers: &HeaderMap) -> Result<(), Failure> {
 }
 
 fn read_json<T: DeserializeOwned>(text: &str) -> Result<T, Failure> {
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    let read = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
-        let path = error.path().to_string();
-        let member = if path == "." {
-            String::new()
-        } else {
-            format!("/{}", path.replace('.', "/"))
-        };
-        shape(error.inner(), member)
-    })?;
-    match deserializer.end() {
-        Ok(()) => Ok(read),
-        Err(error) => Err(shape(&error, String::new())),
-    }
-}
-
-fn shape(error: &serde_json::Error, member: String) -> Failure {
-    let text = error.to_string();
-    let named = |prefix: &str| {
-        text.strip_prefix(prefix)
-            .and_then(|rest| rest.split('`').next())
-    };
-    if error.is_syntax() || error.is_eof() {
-        let rule = format!("the text is not JSON: {text}");
-        return Failure::new(
-            Code::MalformedJson,
-            &member,
-            rule,
-            "send one JSON object (RFC 8259)",
-        );
-    }
-    if let Some(name) = named("unknown field `") {
-        let expected = text
-            .split("expected ")
-            .nth(1)
-            .and_then(|rest| rest.split(" at line").next())
-            .map_or("none", |rest| rest.trim_start_matches("one of "));
-        let rule = format!("the member {name:?} is not known here");
-        return Failure::new(
-            Code::UnknownMember,
-            &format!("/{name}"),
-            rule,
-            format!("remove it, or use one of: {expected}").replace('`', ""),
-        );
-    }
-    if let Some(name) = named("duplicate field `") {
-        let rule = format!("the member {name:?} occurs twice, so readers would disagree about it");
-        return Failure::new(
-            Code::DuplicateMember,
-            &format!("/{name}"),
-            rule,
-            "send it once",
-        );
-    }
-    if let Some(name) = named("missing field `") {
-        let rule = format!("the member {name:?} is missing");
-        return Failure::new(Code::WrongType, &format!("/{name}"), rule, "add it");
-    }
-    Failure::new(
-        Code::WrongType,
-        &member,
-        text,
-        "send the member in the form that /openapi.json describes",
-    )
+    Ok(read_object(text, &[])?)
 }
 
 /// Who does something, where the body may say so: else the principal whose token it is.

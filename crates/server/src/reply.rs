@@ -7,7 +7,7 @@ use axum::http::header::{self, HeaderName, HeaderValue};
 use axum::http::{Response, StatusCode};
 use factum::{Code, Problem, problem_json};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// An answer on its way out.
 pub(crate) type Reply = Response<Body>;
@@ -19,8 +19,6 @@ pub(crate) enum Failure {
     Problem(Box<Problem>),
     /// The address does not take the method; it takes these.
     WrongMethod(Box<Problem>, String),
-    /// What HTTP itself has a name for: the status, the rule and the remedy.
-    Plain(StatusCode, &'static str, &'static str),
 }
 
 impl From<Problem> for Failure {
@@ -42,8 +40,9 @@ impl Failure {
 
     /// The server itself went wrong. What exactly stands in its log and is not told.
     pub(crate) fn broken() -> Self {
-        Self::Plain(
-            StatusCode::INTERNAL_SERVER_ERROR,
+        Self::new(
+            Code::Internal,
+            "",
             "the server went wrong while it answered; what was recorded before that is kept",
             "see the server's log; a submission may be repeated with the same identity, and joins",
         )
@@ -51,8 +50,9 @@ impl Failure {
 
     /// The body did not arrive in time.
     pub(crate) fn too_slow() -> Self {
-        Self::Plain(
-            StatusCode::REQUEST_TIMEOUT,
+        Self::new(
+            Code::RequestTimeout,
+            "",
             "the body did not arrive in time; nothing was recorded",
             "send it again, without a pause",
         )
@@ -65,13 +65,6 @@ impl Failure {
             Self::WrongMethod(problem, allow) => {
                 with_header(problem_reply(&problem), header::ALLOW, &allow)
             }
-            Self::Plain(status, rule, remedy) => {
-                let title = status.canonical_reason().unwrap_or_default();
-                let json = json!({
-                    "type": "about:blank", "title": title, "status": status.as_u16(), "rule": rule, "remedy": remedy,
-                });
-                problem_body(status, &json)
-            }
         }
     }
 }
@@ -79,13 +72,7 @@ impl Failure {
 fn problem_reply(problem: &Problem) -> Reply {
     let status =
         StatusCode::from_u16(problem.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut json = problem_json(problem);
-    if problem.member.is_empty()
-        && let Some(members) = json.as_object_mut()
-    {
-        members.remove("member");
-    }
-    let mut reply = problem_body(status, &json);
+    let mut reply = problem_body(status, &problem_json(problem));
     if let Some(wait) = problem.retry_after {
         reply = with_header(reply, header::RETRY_AFTER, &whole_seconds(wait).to_string());
     }

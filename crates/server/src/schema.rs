@@ -162,14 +162,7 @@ fn problem() -> Value {
     let codes: Vec<&str> = Code::ALL.iter().map(|code| code.code()).collect();
     object(
         &[
-            (
-                "type",
-                said(
-                    text(),
-                    "`urn:factum:problem:…`, or `about:blank` where HTTP's own status says it all.",
-                ),
-                true,
-            ),
+            ("type", said(text(), "`urn:factum:problem:…`"), true),
             ("title", text(), true),
             (
                 "status",

@@ -175,6 +175,9 @@ impl<'a> Decider<'a> {
     // ---- the outcome is unknown
 
     pub(super) fn after_unknown(&self) -> Next {
+        if self.held_by_restore() {
+            return self.while_held();
+        }
         let known = self.reader.known;
         if let Some(until) = self.open_until() {
             return self.wait(until, Why::InFlight);
@@ -201,15 +204,28 @@ impl<'a> Decider<'a> {
             return self.review(ReviewWhy::KeyMismatch);
         }
         let column = self.column();
-        let can_ask = matches!(column, Column::AuthoritativeLookup | Column::PartialLookup);
-        if self.held_by_restore() && !can_ask {
-            // What bars the send is lifted by an operator; that is no reason to hand it to a person for good.
-            return self.wait(self.conditions.now + Span::from_secs(60), Why::RestoreHeld);
-        }
         self.carry_out(
             after_unknown(self.reader.promises.consequence, column),
             column,
         )
+    }
+
+    /// What would come next if the restore were released, effect requests excepted: those wait for the release, which an
+    /// operator gives, and are no reason to hand the action to a person for good.
+    fn while_held(&self) -> Next {
+        let released = Conditions {
+            restore_released: true,
+            ..*self.conditions
+        };
+        let reader = &self.reader;
+        let next =
+            Decider::new(reader.intent, reader.known, &released, reader.promises).after_unknown();
+        match next.step {
+            Step::Send(_) | Step::CancelByKey { .. } => {
+                self.wait(self.conditions.now + Span::from_secs(60), Why::RestoreHeld)
+            }
+            Step::LookUp | Step::Poll { .. } | Step::Wait | Step::Review(_) | Step::None => next,
+        }
     }
 
     pub(super) fn carry_out(&self, policy: Policy, column: Column) -> Next {

@@ -47,6 +47,8 @@ pub enum Event {
     Broken(ActionId),
     /// Facts that could not be committed under the claim were recorded without it.
     Recorded(ActionId),
+    /// A claim was given back.
+    Released(ActionId),
     /// Sends are held, or allowed again, by an operator.
     Paused(bool),
     /// An operator released the restore, or a restore was declared.
@@ -73,6 +75,7 @@ impl Event {
             | Self::NotAdmitted(action)
             | Self::Ended { action, .. }
             | Self::Broken(action)
+            | Self::Released(action)
             | Self::Recorded(action) => Some(*action),
             Self::Claimed(_, record) | Self::Admitted(_, record) | Self::Committed(_, record) => {
                 Some(record.id())

@@ -154,6 +154,14 @@ impl Gate {
         self.in_flight.len()
     }
 
+    /// How many more requests may be in flight.
+    #[must_use]
+    pub fn places(&self) -> usize {
+        usize::try_from(self.settings.in_flight_max)
+            .unwrap_or(usize::MAX)
+            .saturating_sub(self.in_flight.len())
+    }
+
     /// Until when the circuit is open, if it is.
     #[must_use]
     pub fn circuit_open_until(&self, now: Timestamp) -> Option<Timestamp> {

@@ -11,6 +11,7 @@ mod admit;
 mod exchange;
 pub mod gate;
 pub(crate) mod held;
+mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,8 +22,9 @@ use factum_store::{Claim, NextRow, Record};
 use admit::Admitting;
 pub use admit::FirstMark;
 pub use exchange::{Command, Commit, Event, SendOut};
-use gate::{Gate, GateSettings, Heard, Shut};
+use gate::{Gate, GateSettings, Heard};
 use held::{Decision, Doing, Held, View, decide_held};
+use waiting::{After, Waiting};
 
 /// What the driver has to know about a destination.
 #[derive(Clone, Debug)]
@@ -59,12 +61,7 @@ pub struct Driver {
     limits: DriverLimits,
     policies: BTreeMap<String, DestinationPolicy>,
     gates: BTreeMap<String, Gate>,
-    queue: BTreeSet<(Timestamp, ActionId)>,
-    queued: BTreeMap<ActionId, (Timestamp, String)>,
-    /// Actions that wait for a place at their destination's gate, in the order of asking.
-    at_gate: BTreeMap<String, BTreeSet<(Timestamp, ActionId)>>,
-    /// Actions whose send is due and held back by an operator.
-    held_back: BTreeMap<ActionId, String>,
+    waiting: Waiting,
     held: BTreeMap<ActionId, Held>,
     claiming: BTreeMap<ActionId, String>,
     admitting: BTreeMap<ActionId, Admitting>,
@@ -93,10 +90,7 @@ impl Driver {
             limits,
             policies,
             gates,
-            queue: BTreeSet::new(),
-            queued: BTreeMap::new(),
-            at_gate: BTreeMap::new(),
-            held_back: BTreeMap::new(),
+            waiting: Waiting::default(),
             held: BTreeMap::new(),
             claiming: BTreeMap::new(),
             admitting: BTreeMap::new(),
@@ -123,8 +117,9 @@ impl Driver {
                 self.advance(Held::new(claim, record), now, &mut out);
             }
             Event::NotClaimed(action, free_at) => {
+                self.waiting.arrived(action);
                 if let Some((destination, at)) = self.claiming.remove(&action).zip(free_at) {
-                    self.enqueue(action, destination, at);
+                    self.waiting.enqueue(action, destination, at);
                 }
             }
             Event::Admitted(claim, record) => self.admitted(claim, record, &mut out),
@@ -137,18 +132,20 @@ impl Driver {
                 heard,
             } => self.ended(action, facts, heard, now, &mut out),
             Event::Recorded(action) => self.recorded(action, now),
+            Event::Released(action) => self.released(action),
             Event::Broken(action) => self.broken(action, now),
             Event::Paused(paused) => {
                 self.paused = paused;
-                self.look_at_all(now);
+                self.waiting.look_at_all(now);
             }
             Event::RestoreReleased(released) => {
                 self.restore_released = released;
-                self.look_at_all(now);
+                self.waiting.look_at_all(now);
             }
             Event::InDoubt { clock, accounts } => self.doubt(clock, accounts, now),
             Event::Stopping => self.stopping = true,
         }
+        self.call_from_gates(now);
         self.begin_due(now, &mut out);
         out
     }
@@ -159,14 +156,14 @@ impl Driver {
         if self.stopping || self.full() {
             None
         } else {
-            self.queue.first().map(|(at, _)| *at)
+            self.waiting.next_due()
         }
     }
 
     /// Requests and commits under way; a stopping engine is done when there are none.
     #[must_use]
     pub fn under_way(&self) -> usize {
-        self.held.len() + self.claiming.len() + self.admitting.len()
+        self.held.len() + self.claiming.len() + self.admitting.len() + self.waiting.releasing()
     }
 
     /// The actions whose effect requests are in flight: what a shutdown could not wait for.
@@ -181,9 +178,7 @@ impl Driver {
     /// How many actions wait for their time or for a place at a gate.
     #[must_use]
     pub fn waiting(&self) -> usize {
-        self.queued.len()
-            + self.held_back.len()
-            + self.at_gate.values().map(BTreeSet::len).sum::<usize>()
+        self.waiting.len()
     }
 
     /// The gate of a destination, for people.
@@ -202,56 +197,22 @@ impl Driver {
         if let Some(held) = self.held.get_mut(&action) {
             held.look_again = true;
         } else if !self.claiming.contains_key(&action) {
-            self.enqueue(action, destination, at);
+            self.waiting.enqueue(action, destination, at);
         }
-    }
-
-    fn enqueue(&mut self, action: ActionId, destination: String, at: Timestamp) {
-        self.dequeue(action);
-        self.queue.insert((at, action));
-        self.queued.insert(action, (at, destination));
     }
 
     fn doubt(&mut self, clock: bool, accounts: BTreeSet<String>, now: Timestamp) {
         if (clock, &accounts) != (self.clock_in_doubt, &self.accounts_in_doubt) {
             self.clock_in_doubt = clock;
             self.accounts_in_doubt = accounts;
-            self.look_at_all(now);
-        }
-    }
-
-    fn dequeue(&mut self, action: ActionId) {
-        if let Some((at, _)) = self.queued.remove(&action) {
-            self.queue.remove(&(at, action));
-        }
-        self.held_back.remove(&action);
-        self.at_gate
-            .values_mut()
-            .for_each(|waiting| waiting.retain(|(_, waits)| *waits != action));
-    }
-
-    /// Conditions changed for everything: decide anew about all that waits.
-    fn look_at_all(&mut self, now: Timestamp) {
-        let held_back = std::mem::take(&mut self.held_back);
-        let queued: Vec<_> = self
-            .queued
-            .iter()
-            .map(|(action, (_, destination))| (*action, destination.clone()))
-            .collect();
-        for (action, destination) in held_back.into_iter().chain(queued) {
-            self.enqueue(action, destination, now);
+            self.waiting.look_at_all(now);
         }
     }
 
     fn begin_due(&mut self, now: Timestamp, out: &mut Vec<Command>) {
         while !self.stopping && !self.full() {
-            let Some((at, action)) = self.queue.first().copied().filter(|(at, _)| *at <= now)
-            else {
+            let Some((action, destination)) = self.waiting.pop_due(now) else {
                 break;
-            };
-            self.queue.remove(&(at, action));
-            let Some((_, destination)) = self.queued.remove(&action) else {
-                continue;
             };
             self.claiming.insert(action, destination);
             out.push(Command::Claim(action, self.limits.claim_lease));
@@ -262,21 +223,22 @@ impl Driver {
 
     /// Decides what comes next for an action that is held, and does it.
     fn advance(&mut self, held: Held, now: Timestamp, out: &mut Vec<Command>) {
+        self.waiting.arrived(held.record.id());
         let decision = decide_held(&held.record, &self.view(&held.record, now));
         match decision {
             Decision::Send { .. } | Decision::LookUp | Decision::Poll(_) => {
                 self.begin(held, decision, now, out)
             }
             Decision::Write { facts, next } => self.commit(held, facts, next, Doing::Deciding, out),
-            Decision::Rest { at } => self.rest(held, at, now, out),
-            Decision::HoldBack => {
-                let (action, destination) = (
-                    held.record.id(),
-                    held.record.action.scope.destination.clone(),
-                );
-                self.rest(held, None, now, out);
-                self.held_back.insert(action, destination);
+            Decision::Rest { at } => {
+                let after = match at {
+                    _ if held.look_again => After::Queue(now),
+                    Some(at) => After::Queue(at),
+                    None => After::Rest,
+                };
+                self.give_back(held, after, out);
             }
+            Decision::HoldBack => self.give_back(held, After::HeldBack, out),
         }
     }
 
@@ -306,7 +268,7 @@ impl Driver {
             .get_mut(&destination)
             .and_then(|gate| gate.enter(action, now).err())
         {
-            self.wait_at_gate(held, destination, shut, now, out);
+            self.wait_at_gate(held, shut, now, out);
             return;
         }
         match decision {
@@ -346,31 +308,6 @@ impl Driver {
         }
     }
 
-    fn wait_at_gate(
-        &mut self,
-        held: Held,
-        destination: String,
-        shut: Shut,
-        now: Timestamp,
-        out: &mut Vec<Command>,
-    ) {
-        let action = held.record.id();
-        if let Some(claim) = held.claim {
-            out.push(Command::Release(claim));
-        }
-        match shut {
-            Shut::Full => {
-                self.at_gate
-                    .entry(destination)
-                    .or_default()
-                    .insert((now, action));
-            }
-            Shut::Rate(until) | Shut::Advised(until) | Shut::Circuit(until) => {
-                self.enqueue(action, destination, until);
-            }
-        }
-    }
-
     fn commit(
         &mut self,
         held: Held,
@@ -388,7 +325,8 @@ impl Driver {
         } = held;
         let Some(claim) = claim else {
             // The claim is gone, and a decision without one is not written: look at the action again later.
-            self.enqueue(action, record.action.scope.destination, Timestamp::EARLIEST);
+            self.waiting
+                .enqueue(action, record.action.scope.destination, Timestamp::EARLIEST);
             return;
         };
         out.push(Command::Commit(Box::new(Commit {
@@ -406,20 +344,6 @@ impl Driver {
                 look_again,
             },
         );
-    }
-
-    /// Nothing to do now: the claim goes back, and the action is queued for its time.
-    fn rest(&mut self, held: Held, at: Option<Timestamp>, now: Timestamp, out: &mut Vec<Command>) {
-        let action = held.record.id();
-        let destination = held.record.action.scope.destination.clone();
-        if let Some(claim) = held.claim {
-            out.push(Command::Release(claim));
-        }
-        if held.look_again {
-            self.enqueue(action, destination, now);
-        } else if let Some(at) = at {
-            self.enqueue(action, destination, at);
-        }
     }
 
     // ---- answers to commands
@@ -501,10 +425,10 @@ impl Driver {
             Doing::Marked { .. } => {
                 // The place at the gate was taken for a request that will not be written.
                 self.leave_gate(action, &destination, Heard::NotBegun, now);
-                self.enqueue(action, destination, again);
+                self.waiting.enqueue(action, destination, again);
             }
             Doing::Deciding | Doing::Sending(_) | Doing::Asking | Doing::Recording => {
-                self.enqueue(action, destination, again);
+                self.waiting.enqueue(action, destination, again);
             }
         }
     }
@@ -528,34 +452,28 @@ impl Driver {
 
     fn recorded(&mut self, action: ActionId, now: Timestamp) {
         if let Some(held) = self.held.remove(&action) {
-            self.enqueue(action, held.record.action.scope.destination, now);
+            self.waiting
+                .enqueue(action, held.record.action.scope.destination, now);
         }
     }
 
     fn broken(&mut self, action: ActionId, now: Timestamp) {
         let again = now + Span::from_secs(60);
+        self.waiting.arrived(action);
         if let Some(destination) = self.claiming.remove(&action) {
-            self.enqueue(action, destination, again);
+            self.waiting.enqueue(action, destination, again);
         }
         self.not_admitted(action, now);
         if let Some(held) = self.held.remove(&action) {
             let destination = held.record.action.scope.destination;
             self.leave_gate(action, &destination, Heard::NotBegun, now);
-            self.enqueue(action, destination, again);
+            self.waiting.enqueue(action, destination, again);
         }
     }
 
-    /// A place at the gate is free: the one that has waited longest asks again.
     fn leave_gate(&mut self, action: ActionId, destination: &str, heard: Heard, now: Timestamp) {
         if let Some(gate) = self.gates.get_mut(destination) {
             gate.leave(action, heard, now);
-        }
-        let next = self
-            .at_gate
-            .get_mut(destination)
-            .and_then(BTreeSet::pop_first);
-        if let Some((_, waiting)) = next {
-            self.enqueue(waiting, destination.to_owned(), now);
         }
     }
 }

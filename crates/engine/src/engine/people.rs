@@ -1,7 +1,7 @@
 //! What people decide: withdrawing, ruling, asking once more.
 
 use factum_core::evidence::{Ruling, Verdict};
-use factum_core::{ActionId, Fact, State, Status, Timestamp};
+use factum_core::{ActionId, EvidenceId, Fact, State, Status, Timestamp};
 use factum_store::Record;
 
 use super::{Cancelled, Engine};
@@ -59,8 +59,29 @@ impl Engine {
             at: self.shared.store.now().await?,
             supersedes: record.known.answered_by_a_verdict(),
         };
-        self.record(id, vec![Fact::Verdict(verdict)]).await?;
+        let named = self.record(id, vec![Fact::Verdict(verdict)]).await?;
+        self.answer_reviews_before(id, &named).await?;
         self.load(id).await
+    }
+
+    /// A review that was opened between reading the action and recording the verdict is answered by it too, though the verdict
+    /// does not name it.
+    async fn answer_reviews_before(
+        &self,
+        id: ActionId,
+        verdict: &[EvidenceId],
+    ) -> Result<(), Problem> {
+        let open = self.load(id).await?.known.open_review_ids();
+        let before = open
+            .into_iter()
+            .filter(|review| verdict.iter().any(|verdict| review < verdict));
+        let facts: Vec<Fact> = before
+            .map(|supersedes| Fact::Released { supersedes })
+            .collect();
+        if !facts.is_empty() {
+            self.record(id, facts).await?;
+        }
+        Ok(())
     }
 
     /// Asks the destination once more.
@@ -94,11 +115,11 @@ impl Engine {
         self.load(id).await
     }
 
-    /// Records facts about an action from outside, and looks at it at once.
+    /// Records facts about an action from outside, and looks at it at once. Answers the names that the facts got.
     ///
     /// # Errors
     /// [`Problem`] if there is no such action, or the store cannot be written.
-    pub async fn record(&self, id: ActionId, facts: Vec<Fact>) -> Result<(), Problem> {
+    pub async fn record(&self, id: ActionId, facts: Vec<Fact>) -> Result<Vec<EvidenceId>, Problem> {
         let recorded = self
             .shared
             .store
@@ -108,7 +129,7 @@ impl Engine {
         let record = self.load(id).await?;
         self.look_at(&record, recorded.at).await;
         self.announce(&record);
-        Ok(())
+        Ok(recorded.ids)
     }
 }
 

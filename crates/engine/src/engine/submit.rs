@@ -302,7 +302,15 @@ fn conflict(first: &Record, members: &[String]) -> Problem {
     let named = if members.is_empty() {
         "its content differs".to_owned()
     } else {
-        format!("{} differ", members.join(", "))
+        format!(
+            "{} {}",
+            members.join(", "),
+            if members.len() == 1 {
+                "differs"
+            } else {
+                "differ"
+            }
+        )
     };
     let member = members.first().cloned().unwrap_or_default();
     let rule = format!(

@@ -2,6 +2,7 @@
 
 use factum_core::{Fact, Span, State};
 use factum_engine::driver::Event;
+use factum_engine::driver::gate::GateSettings;
 use factum_store::Store;
 
 use crate::world::{Fate, PLACE, World, promises, ready};
@@ -104,4 +105,79 @@ fn stopping_begins_nothing() {
     world.run(Span::from_secs(600));
     assert_eq!(world.status(id).state, State::Pending);
     assert_eq!(ready(world.store.due(None, 10)).unwrap().len(), 1);
+}
+
+/// R18: until a restore is released no effect request goes out, for actions that are newer than it neither; and what only an
+/// operator's word is missing for is not handed to a person for good.
+#[test]
+fn an_unreleased_restore_holds_every_send() {
+    let mut world = World::new(1, promises(Some(Span::from_secs(86_400)), false));
+    world.tell(0, Event::RestoreReleased(false));
+    let newer = world.submit(1);
+    let caught = world.submit(2);
+    let now = world.now();
+    let restored = Fact::StoreRestored {
+        copy_until: now,
+        at: now,
+        first_arrival: Some(now),
+    };
+    ready(world.store.record(caught, vec![restored])).unwrap();
+    world.run(Span::from_secs(3_600));
+    assert_eq!(world.status(newer).state, State::Pending);
+    assert_eq!(
+        world.status(caught).state,
+        State::OutcomeUnknown,
+        "it may have been sent"
+    );
+    for id in [newer, caught] {
+        assert_eq!(
+            world.record(id).next.step,
+            "wait",
+            "{}",
+            world.record(id).next.why
+        );
+        assert_eq!(world.effects.get(&id), None);
+    }
+    world.tell(0, Event::RestoreReleased(true));
+    world.run(Span::from_secs(60));
+    for id in [newer, caught] {
+        assert_eq!(
+            world.status(id).state,
+            State::Succeeded,
+            "{:?}",
+            world.kinds(id)
+        );
+        assert_eq!(world.effects[&id], 1);
+    }
+}
+
+/// A full gate delays, and forgets nobody: whoever waits is called when a place is free, whatever became of those before.
+#[test]
+fn a_full_gate_forgets_nobody() {
+    let mut world = World::with_gate(
+        1,
+        promises(None, true),
+        GateSettings {
+            in_flight_max: 2,
+            ..GateSettings::default()
+        },
+    );
+    let ids: Vec<_> = (1..=40).map(|n| world.submit(n)).collect();
+    // Some are withdrawn while they wait, so that being called does not always end in a request.
+    for id in ids.iter().step_by(3) {
+        let cancel = Fact::CancelRequested {
+            by: "ana".to_owned(),
+            why: "test".to_owned(),
+        };
+        ready(world.store.record(*id, vec![cancel])).unwrap();
+    }
+    world.run(Span::from_secs(30));
+    for id in ids {
+        let state = world.status(id).state;
+        assert!(
+            matches!(state, State::Succeeded | State::Cancelled),
+            "{state:?}: {:?}",
+            world.kinds(id)
+        );
+    }
 }

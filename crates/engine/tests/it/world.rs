@@ -90,13 +90,18 @@ pub(crate) fn promises(key_floor: Option<Span>, lookup: bool) -> Promises {
 impl World {
     /// With so many workers.
     pub(crate) fn new(workers: u64, promises: Promises) -> Self {
+        Self::with_gate(workers, promises, GateSettings::default())
+    }
+
+    /// The same, with this gate at the destination.
+    pub(crate) fn with_gate(workers: u64, promises: Promises, gate: GateSettings) -> Self {
         let clock = Arc::new(AtomicI64::new(1_800_000_000_000_000));
         let reading = clock.clone();
         let store = MemoryStore::new(Arc::new(move || {
             Timestamp::from_micros(reading.load(Ordering::SeqCst))
         }));
         let policy = DestinationPolicy {
-            gate: GateSettings::default(),
+            gate,
             operations: BTreeMap::from([("do".to_owned(), promises.clone())]),
             any_operation: None,
         };
@@ -342,8 +347,9 @@ impl World {
                 Event::Recorded(action)
             }
             Command::Release(claim) => {
+                let action = claim.action;
                 ready(self.store.release(claim)).unwrap();
-                Event::Woke
+                Event::Released(action)
             }
         }
     }

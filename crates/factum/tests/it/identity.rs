@@ -250,6 +250,21 @@ async fn bad_input_is_named_and_records_nothing() {
             Code::MalformedJson,
             "",
         ),
+        (
+            r#"["bed","key.sync","k",null,null,null,{"business":"x"},null,null,null,null,null,null,null]"#,
+            Code::WrongType,
+            "",
+        ),
+        (
+            r#"{"destination":"bed","operation":"key.sync","event":["s","1"],"effect":"e"}"#,
+            Code::WrongType,
+            "/event",
+        ),
+        (
+            r#"{"operation":"key.sync","key":"k"}"#,
+            Code::WrongType,
+            "/destination",
+        ),
     ];
     for (text, code, member) in cases {
         let refused = match Submission::from_json(text) {

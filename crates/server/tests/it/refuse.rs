@@ -328,7 +328,7 @@ async fn a_body_that_does_not_arrive_is_given_up() {
     let answer = exchange(world.address, &bytes).await;
     assert_eq!(
         (answer.status, &answer.json()["type"]),
-        (408, &json!("about:blank"))
+        (408, &json!("urn:factum:problem:request-timeout"))
     );
     assert!(
         answer.json()["rule"]

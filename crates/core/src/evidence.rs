@@ -563,6 +563,49 @@ impl AnswerClass {
     }
 }
 
+/// A refusal for good, as an answer states it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal<'a> {
+    /// It is stored under the key, and answers every later arrival too.
+    pub(crate) stored: bool,
+    /// In the destination's words.
+    pub(crate) why: &'a str,
+}
+
+impl AnswerClass {
+    /// The refusal that it states, declined or rejected.
+    pub(crate) fn refusal(&self) -> Option<Refusal<'_>> {
+        match self {
+            Self::Rejected { stored, why } | Self::Declined { stored, why } => Some(Refusal {
+                stored: *stored,
+                why,
+            }),
+            Self::Done
+            | Self::Accepted { .. }
+            | Self::InProgress
+            | Self::AlreadyExists { .. }
+            | Self::Mismatch
+            | Self::Busy
+            | Self::Unknown => None,
+        }
+    }
+
+    /// If it was accepted: the destination's name for the queued work, where it gave one.
+    pub(crate) fn accepted(&self) -> Option<Option<&str>> {
+        match self {
+            Self::Accepted { object } => Some(object.as_deref()),
+            Self::Done
+            | Self::Rejected { .. }
+            | Self::Declined { .. }
+            | Self::InProgress
+            | Self::AlreadyExists { .. }
+            | Self::Mismatch
+            | Self::Busy
+            | Self::Unknown => None,
+        }
+    }
+}
+
 impl LookupAnswer {
     /// As it is to be recorded: while the account behind the credential is in doubt, absence says nothing (R13). Whoever
     /// records a lookup passes its answer through here.

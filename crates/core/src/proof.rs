@@ -170,24 +170,9 @@ impl<'a> Reader<'a> {
 
     /// A refusal stored under the key of this epoch: whatever arrives under it gets this answer, so nothing exists there.
     fn stored_refusal_in(&self, epoch: Epoch) -> bool {
-        self.known
-            .marks()
-            .filter(|(mark, _)| mark.epoch == epoch)
-            .any(|(_, attempt)| {
-                self.known
-                    .read_answers(attempt)
-                    .any(|(_, class)| match class {
-                        AnswerClass::Rejected { stored, .. }
-                        | AnswerClass::Declined { stored, .. } => *stored,
-                        AnswerClass::Done
-                        | AnswerClass::Accepted { .. }
-                        | AnswerClass::InProgress
-                        | AnswerClass::AlreadyExists { .. }
-                        | AnswerClass::Mismatch
-                        | AnswerClass::Busy
-                        | AnswerClass::Unknown => false,
-                    })
-            })
+        let in_epoch = self.known.marks().filter(|(mark, _)| mark.epoch == epoch);
+        let mut answers = in_epoch.flat_map(|(_, attempt)| self.known.read_answers(attempt));
+        answers.any(|(_, class)| class.refusal().is_some_and(|refusal| refusal.stored))
     }
 
     /// Refused before doing anything. Where the path may repeat a request, the refusal of an unkeyed one proves nothing:
@@ -196,17 +181,9 @@ impl<'a> Reader<'a> {
         let speaks = self.promises.path_is_direct || self.promises.key.is_some();
         self.known
             .read_answers(attempt)
-            .any(|(_, class)| match class {
-                AnswerClass::Rejected { stored, .. } | AnswerClass::Declined { stored, .. } => {
-                    *stored || speaks
-                }
-                AnswerClass::Busy => speaks,
-                AnswerClass::Done
-                | AnswerClass::Accepted { .. }
-                | AnswerClass::InProgress
-                | AnswerClass::AlreadyExists { .. }
-                | AnswerClass::Mismatch
-                | AnswerClass::Unknown => false,
+            .any(|(_, class)| match class.refusal() {
+                Some(refusal) => refusal.stored || speaks,
+                None => *class == AnswerClass::Busy && speaks,
             })
     }
 
@@ -222,20 +199,7 @@ impl<'a> Reader<'a> {
             let accepted = self
                 .known
                 .read_answers(attempt)
-                .find_map(|(_, class)| match class {
-                    AnswerClass::Accepted {
-                        object: Some(object),
-                    } => Some(object),
-                    AnswerClass::Accepted { object: None }
-                    | AnswerClass::Done
-                    | AnswerClass::Rejected { .. }
-                    | AnswerClass::Declined { .. }
-                    | AnswerClass::InProgress
-                    | AnswerClass::AlreadyExists { .. }
-                    | AnswerClass::Mismatch
-                    | AnswerClass::Busy
-                    | AnswerClass::Unknown => None,
-                })?;
+                .find_map(|(_, class)| class.accepted().flatten())?;
             self.known
                 .callbacks
                 .values()

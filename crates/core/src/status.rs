@@ -396,20 +396,10 @@ impl<'a> Reader<'a> {
             .iter()
             .filter(|(no, _)| ordered.is_none_or(|o| **no >= o))
             .find_map(|(_, attempt)| {
-                let answered =
-                    self.known
-                        .read_answers(attempt)
-                        .find_map(|(_, class)| match class {
-                            AnswerClass::Rejected { why, .. }
-                            | AnswerClass::Declined { why, .. } => Some(why.as_str()),
-                            AnswerClass::Done
-                            | AnswerClass::Accepted { .. }
-                            | AnswerClass::InProgress
-                            | AnswerClass::AlreadyExists { .. }
-                            | AnswerClass::Mismatch
-                            | AnswerClass::Busy
-                            | AnswerClass::Unknown => None,
-                        });
+                let answered = self
+                    .known
+                    .read_answers(attempt)
+                    .find_map(|(_, class)| class.refusal().map(|refusal| refusal.why));
                 answered.or_else(|| self.queued_work_failed(attempt))
             });
         refused.or_else(|| {
@@ -425,17 +415,7 @@ impl<'a> Reader<'a> {
         let answered = self.uncleared().into_iter().find_map(|(mark, attempt)| {
             self.known
                 .read_answers(attempt)
-                .find_map(|(_, class)| match class {
-                    AnswerClass::Accepted { object } => Some((mark.attempt, object.as_deref())),
-                    AnswerClass::Done
-                    | AnswerClass::Rejected { .. }
-                    | AnswerClass::Declined { .. }
-                    | AnswerClass::InProgress
-                    | AnswerClass::AlreadyExists { .. }
-                    | AnswerClass::Mismatch
-                    | AnswerClass::Busy
-                    | AnswerClass::Unknown => None,
-                })
+                .find_map(|(_, class)| class.accepted().map(|object| (mark.attempt, object)))
         });
         answered.or_else(|| {
             let (_, latest) = self

@@ -170,110 +170,112 @@ async fn the_key_stays_bound_after_a_final_failure() {
     assert_eq!(rig.effects("call"), 1);
 }
 
+/// Bodies that break a rule, the code and the member.
+const BAD: &[(&str, Code, &str)] = &[
+    (
+        r#"{"destination":"bed","operation":"key.sync"}"#,
+        Code::MissingIdentity,
+        "/key",
+    ),
+    (
+        r#"{"destination":"bed","operation":"key.sync","key":" "}"#,
+        Code::BadIdentity,
+        "/key",
+    ),
+    (
+        r#"{"destination":"bed","operation":"key.sync","event":{"source":"s","id":"1"}}"#,
+        Code::MissingIdentity,
+        "/effect",
+    ),
+    (
+        r#"{"destination":"bed","operation":"key.sync","key":"k","kex":1}"#,
+        Code::UnknownMember,
+        "/kex",
+    ),
+    (
+        r#"{"destination":"bed","operation":"key.sync","key":"k","conversation":{"id":"c","tun":1}}"#,
+        Code::UnknownMember,
+        "/conversation/tun",
+    ),
+    (
+        r#"{"destination":"bed","operation":"key.sync","key":7}"#,
+        Code::WrongType,
+        "/key",
+    ),
+    (
+        r#"{"destination":"bed","operation":"key.sync","key":"k","params":[1]}"#,
+        Code::WrongType,
+        "/params",
+    ),
+    (
+        r#"{"destination":"bed","operation":"key.sync","key":"k","deadline":"soon"}"#,
+        Code::WrongType,
+        "/deadline",
+    ),
+    (
+        r#"{"destination":"bed","operation":"key.sync","key":"k","trace":"x"}"#,
+        Code::WrongType,
+        "/trace",
+    ),
+    (
+        r#"{"destination":"bad","operation":"key.sync","key":"k"}"#,
+        Code::UnknownDestination,
+        "/destination",
+    ),
+    (
+        r#"{"destination":"bed","operation":"key.sunc","key":"k"}"#,
+        Code::UnknownOperation,
+        "/operation",
+    ),
+    (
+        r#"{"destination":"bed","operation":"key.sync","key":"k","deadline":"2020-01-01T00:00:00Z"}"#,
+        Code::DeadlinePassed,
+        "/deadline",
+    ),
+    (
+        r#"{"destination":"bed","operation":"key.sync","key":"k","payload":{"n":1e999}}"#,
+        Code::NumberRange,
+        "/payload/n",
+    ),
+    (
+        r#"{"destination":"bed","operation":"key.sync","key":"k","payload":{"n":1,"n":2}}"#,
+        Code::DuplicateMember,
+        "/payload/n",
+    ),
+    (
+        r#"{"destination":"bed","operation":"key.sync","key":"k""#,
+        Code::MalformedJson,
+        "",
+    ),
+    (
+        r#"["bed","key.sync","k",null,null,null,{"business":"x"},null,null,null,null,null,null,null]"#,
+        Code::WrongType,
+        "",
+    ),
+    (
+        r#"{"destination":"bed","operation":"key.sync","event":["s","1"],"effect":"e"}"#,
+        Code::WrongType,
+        "/event",
+    ),
+    (
+        r#"{"operation":"key.sync","key":"k"}"#,
+        Code::WrongType,
+        "/destination",
+    ),
+];
+
 /// B70 and the rest of bad input: each names member, rule and remedy, and records nothing.
 #[tokio::test]
 async fn bad_input_is_named_and_records_nothing() {
     let rig = Rig::start("").await;
-    let cases = [
-        (
-            r#"{"destination":"bed","operation":"key.sync"}"#,
-            Code::MissingIdentity,
-            "/key",
-        ),
-        (
-            r#"{"destination":"bed","operation":"key.sync","key":" "}"#,
-            Code::BadIdentity,
-            "/key",
-        ),
-        (
-            r#"{"destination":"bed","operation":"key.sync","event":{"source":"s","id":"1"}}"#,
-            Code::MissingIdentity,
-            "/effect",
-        ),
-        (
-            r#"{"destination":"bed","operation":"key.sync","key":"k","kex":1}"#,
-            Code::UnknownMember,
-            "/kex",
-        ),
-        (
-            r#"{"destination":"bed","operation":"key.sync","key":"k","conversation":{"id":"c","tun":1}}"#,
-            Code::UnknownMember,
-            "/conversation/tun",
-        ),
-        (
-            r#"{"destination":"bed","operation":"key.sync","key":7}"#,
-            Code::WrongType,
-            "/key",
-        ),
-        (
-            r#"{"destination":"bed","operation":"key.sync","key":"k","params":[1]}"#,
-            Code::WrongType,
-            "/params",
-        ),
-        (
-            r#"{"destination":"bed","operation":"key.sync","key":"k","deadline":"soon"}"#,
-            Code::WrongType,
-            "/deadline",
-        ),
-        (
-            r#"{"destination":"bed","operation":"key.sync","key":"k","trace":"x"}"#,
-            Code::WrongType,
-            "/trace",
-        ),
-        (
-            r#"{"destination":"bad","operation":"key.sync","key":"k"}"#,
-            Code::UnknownDestination,
-            "/destination",
-        ),
-        (
-            r#"{"destination":"bed","operation":"key.sunc","key":"k"}"#,
-            Code::UnknownOperation,
-            "/operation",
-        ),
-        (
-            r#"{"destination":"bed","operation":"key.sync","key":"k","deadline":"2020-01-01T00:00:00Z"}"#,
-            Code::DeadlinePassed,
-            "/deadline",
-        ),
-        (
-            r#"{"destination":"bed","operation":"key.sync","key":"k","payload":{"n":1e999}}"#,
-            Code::NumberRange,
-            "/payload/n",
-        ),
-        (
-            r#"{"destination":"bed","operation":"key.sync","key":"k","payload":{"n":1,"n":2}}"#,
-            Code::DuplicateMember,
-            "/payload/n",
-        ),
-        (
-            r#"{"destination":"bed","operation":"key.sync","key":"k""#,
-            Code::MalformedJson,
-            "",
-        ),
-        (
-            r#"["bed","key.sync","k",null,null,null,{"business":"x"},null,null,null,null,null,null,null]"#,
-            Code::WrongType,
-            "",
-        ),
-        (
-            r#"{"destination":"bed","operation":"key.sync","event":["s","1"],"effect":"e"}"#,
-            Code::WrongType,
-            "/event",
-        ),
-        (
-            r#"{"operation":"key.sync","key":"k"}"#,
-            Code::WrongType,
-            "/destination",
-        ),
-    ];
-    for (text, code, member) in cases {
+    for (text, code, member) in BAD {
         let refused = match Submission::from_json(text) {
             Ok(submission) => rig.factum.submit(submission).await.unwrap_err(),
             Err(problem) => problem,
         };
         assert_eq!(
             (refused.code, &*refused.member),
-            (code, member),
+            (*code, *member),
             "{text}: {refused}"
         );
         assert!(

@@ -131,6 +131,10 @@ struct Lab {
 }
 
 impl Lab {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "./test names the running lab in the environment"
+    )]
     fn find() -> Self {
         let folder = std::env::var("LAB_DIR").expect("LAB_DIR names the folder of a running lab");
         let text = std::fs::read_to_string(Path::new(&folder).join("env")).unwrap();

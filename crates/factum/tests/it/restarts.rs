@@ -114,6 +114,14 @@ async fn a_request_in_flight_at_a_stop_is_maybe_sent() {
     factum.shutdown(Duration::from_secs(5)).await;
 }
 
+/// Puts the file of a closed store over another's.
+fn copy_store(from: &Path, to: &Path) {
+    for wal in ["factum.db-wal", "factum.db-shm"] {
+        let _ = std::fs::remove_file(to.join(wal));
+    }
+    std::fs::copy(from.join("factum.db"), to.join("factum.db")).unwrap();
+}
+
 /// B190, R18: an old copy of the file is noticed. What it does not know of is maybe sent: nothing is sent until an operator
 /// releases it, lookups go on, and then each effect exists once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -128,11 +136,7 @@ async fn an_old_copy_is_noticed_and_repeats_nothing() {
     factum.shutdown(Duration::from_secs(5)).await;
     drop(factum);
     let copy = tempfile::tempdir().unwrap();
-    std::fs::copy(
-        folder.path().join("factum.db"),
-        copy.path().join("factum.db"),
-    )
-    .unwrap();
+    copy_store(folder.path(), copy.path());
 
     let factum = engine(folder.path(), &testbed).await;
     factum.cancel(unsent, "test", "not yet").await.unwrap();
@@ -145,24 +149,11 @@ async fn an_old_copy_is_noticed_and_repeats_nothing() {
     }
     factum.shutdown(Duration::from_secs(5)).await;
     drop(factum);
-    for wal in ["factum.db-wal", "factum.db-shm"] {
-        let _ = std::fs::remove_file(folder.path().join(wal));
-    }
-    std::fs::copy(
-        copy.path().join("factum.db"),
-        folder.path().join("factum.db"),
-    )
-    .unwrap();
+    copy_store(copy.path(), folder.path());
 
     let factum = engine(folder.path(), &testbed).await;
-    assert!(
-        factum
-            .engine()
-            .restore()
-            .await
-            .unwrap()
-            .is_some_and(|restore| restore.released.is_none())
-    );
+    let restore = factum.engine().restore().await.unwrap();
+    assert!(restore.is_some_and(|restore| restore.released.is_none()));
     factum.engine().set_paused(false, "test").await.unwrap();
     // Submitted again by a caller whose first answer was lost with the tail: maybe sent, not new.
     let again = submit(&factum, "lookup.sync", "resubmitted").await;

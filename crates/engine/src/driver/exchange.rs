@@ -25,7 +25,7 @@ pub enum Event {
     Claimed(Claim, Box<Record>),
     /// Somebody else holds it until then, or it is gone (`None`).
     NotClaimed(ActionId, Option<Timestamp>),
-    /// A submission with its first mark is durable: see [`Driver::first_mark`].
+    /// A submission with its first mark is durable: see [`super::Driver::first_mark`].
     Admitted(Claim, Box<Record>),
     /// A submission with its first mark was not recorded under this id.
     NotAdmitted(ActionId),

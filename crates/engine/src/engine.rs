@@ -275,13 +275,7 @@ impl Engine {
     }
 
     async fn look_at(&self, record: &Record, at: Timestamp) {
-        let destination = record.action.scope.destination.clone();
-        self.tell(Event::Due {
-            action: record.id(),
-            destination,
-            at,
-        })
-        .await;
+        self.tell(shell::due_at(record, at)).await;
     }
 
     /// The loop may be gone while the engine shuts down; what is recorded is found again at the next start.

@@ -3,6 +3,8 @@
 //! Nothing is decided here. One loop owns the driver; every command runs as a task of the loop's own set, and its event comes
 //! back as the task's result, so that no task outlives the loop unnoticed.
 
+mod guard;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
@@ -26,6 +28,7 @@ use crate::driver::gate::Heard;
 use crate::driver::{Command, Commit, Driver, Event, SendOut};
 use crate::failpoint::{CrashPoint, reach};
 use crate::keys::Keys;
+use guard::{ended_event, first_mark, handle};
 
 /// How often the clock is anchored anew, and doubts are seen after.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -33,6 +36,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 const STEP_MAX: Span = Span::from_secs(30);
 /// How long the shell waits before it bothers a store again that could not write.
 const STORE_REST: Span = Span::from_secs(1);
+/// How long an action rests whose rows are damaged, or that the database has another complaint about.
+const DAMAGE_REST: Span = Span::from_secs(60);
 
 /// An action's state changed, or may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +68,7 @@ pub(crate) struct Shared {
 pub(crate) enum Message {
     /// Something for the driver.
     Event(Event),
-    /// A submission whose first mark may join its commit.
+    /// A submission. Where it may, its first mark joins its commit.
     Admit(
         Box<Admission>,
         oneshot::Sender<Result<Admitted, StoreError>>,
@@ -92,7 +97,7 @@ pub(crate) async fn run(
                 Some(Message::Event(event)) => event,
                 Some(Message::Admit(mut admission, reply)) => {
                     let id = admission.action.intent.action;
-                    let first = driver.first_mark(&admission.action, shared.clock.now());
+                    let first = first_mark(&mut driver, &admission, &shared);
                     let marked = first.is_some();
                     if let Some(first) = first {
                         admission.facts.push(first.fact);
@@ -104,12 +109,12 @@ pub(crate) async fn run(
                     continue;
                 }
                 Some(Message::Stop(bound, done)) => {
-                    let left = stop(&shared, &mut driver, &mut tasks, bound).await;
+                    let left = stop(&shared, &mut driver, &mut tasks, owners, bound).await;
                     let _ = done.send(left);
                     return;
                 }
                 None => {
-                    stop(&shared, &mut driver, &mut tasks, Duration::ZERO).await;
+                    stop(&shared, &mut driver, &mut tasks, owners, Duration::ZERO).await;
                     return;
                 }
             },
@@ -135,18 +140,6 @@ pub(crate) async fn run(
     }
 }
 
-/// One bad action must not end the loop: a panic in a decision is logged, and the others go on.
-fn handle(driver: &mut Driver, event: Event, shared: &Shared) -> Vec<Command> {
-    let now = shared.clock.now();
-    let about = event.action();
-    let handled =
-        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| driver.handle(event, now)));
-    handled.unwrap_or_else(|_| {
-        tracing::error!(action = ?about, "a decision broke off; the action is looked at again later");
-        about.map_or_else(Vec::new, |action| driver.handle(Event::Broken(action), now))
-    })
-}
-
 async fn sleep_for(wake: Option<Duration>) {
     match wake {
         // A long sleep is cut, so that a suspended machine does not oversleep by its suspended time.
@@ -155,44 +148,27 @@ async fn sleep_for(wake: Option<Duration>) {
     }
 }
 
-fn ended_event(
-    ended: Result<(Id, Event), tokio::task::JoinError>,
-    owners: &mut HashMap<Id, ActionId>,
-) -> Event {
-    match ended {
-        Ok((id, event)) => {
-            owners.remove(&id);
-            event
-        }
-        Err(error) => match owners.remove(&error.id()) {
-            Some(action) => {
-                tracing::error!(%action, %error, "carrying out a command broke off; the action is looked at again");
-                Event::Broken(action)
-            }
-            None => Event::Woke,
-        },
-    }
-}
-
 /// Lets what is in flight end within the bound; records of what could not that this process writes nothing more.
 async fn stop(
     shared: &Arc<Shared>,
     driver: &mut Driver,
     tasks: &mut JoinSet<Event>,
+    mut owners: HashMap<Id, ActionId>,
     bound: Duration,
 ) -> usize {
     let deadline = tokio::time::Instant::now() + bound;
-    let mut commands = driver.handle(Event::Stopping, shared.clock.now());
+    let mut commands = handle(driver, Event::Stopping, shared);
     loop {
         for command in commands.drain(..) {
-            tasks.spawn(carry_out(shared.clone(), command));
+            let action = owner(&command);
+            let handle = tasks.spawn(carry_out(shared.clone(), command));
+            owners.insert(handle.id(), action);
         }
         if driver.under_way() == 0 {
             return 0;
         }
-        match tokio::time::timeout_at(deadline, tasks.join_next()).await {
-            Ok(Some(Ok(event))) => commands = driver.handle(event, shared.clock.now()),
-            Ok(Some(Err(_))) => {}
+        match tokio::time::timeout_at(deadline, tasks.join_next_with_id()).await {
+            Ok(Some(ended)) => commands = handle(driver, ended_event(ended, &mut owners), shared),
             Ok(None) | Err(_) => break,
         }
     }
@@ -280,6 +256,7 @@ async fn admit(
     reply: oneshot::Sender<Result<Admitted, StoreError>>,
 ) -> Event {
     let id = admission.action.intent.action;
+    let destination = admission.action.scope.destination.clone();
     let (event, answer) = match shared.store.admit(admission).await {
         Ok(Admitted::Created(record, Some(claim))) if marked => {
             reach(CrashPoint::C4);
@@ -292,14 +269,28 @@ async fn admit(
             let event = due(&record, shared.now());
             (event, Ok(Admitted::Created(record, None)))
         }
-        other => (
-            if marked {
-                Event::NotAdmitted(id)
+        Ok(other) => {
+            let event = if marked {
+                Event::NotAdmitted(id, None)
             } else {
                 Event::Woke
-            },
-            other,
-        ),
+            };
+            (event, Ok(other))
+        }
+        // A failure leaves in doubt whether it was recorded, and its caller may never come back: it is looked for.
+        Err(error) => {
+            let again = shared.now() + STORE_REST;
+            let event = if marked {
+                Event::NotAdmitted(id, Some(again))
+            } else {
+                Event::Due {
+                    action: id,
+                    destination,
+                    at: again,
+                }
+            };
+            (event, Err(error))
+        }
     };
     // A caller that went away meanwhile repeats its submission, and joins.
     let _ = reply.send(answer);
@@ -307,12 +298,16 @@ async fn admit(
 }
 
 /// An action is to be looked at when its next step is due.
-pub(crate) fn due(record: &Record, now: Timestamp) -> Event {
-    let destination = record.action.scope.destination.clone();
+fn due(record: &Record, now: Timestamp) -> Event {
+    due_at(record, record.next.at.unwrap_or(now))
+}
+
+/// An action is to be looked at at this time.
+pub(crate) fn due_at(record: &Record, at: Timestamp) -> Event {
     Event::Due {
         action: record.id(),
-        destination,
-        at: record.next.at.unwrap_or(now),
+        destination: record.action.scope.destination.clone(),
+        at,
     }
 }
 
@@ -327,11 +322,18 @@ async fn claim(shared: &Shared, action: ActionId, lease: Span) -> Event {
         Ok(Claimed::Gone) => Event::NotClaimed(action, None),
         Err(error) => {
             tracing::warn!(%action, %error, "could not claim");
-            Event::NotClaimed(
-                action,
-                error.is_passing().then(|| shared.clock.now() + STORE_REST),
-            )
+            Event::NotClaimed(action, Some(shared.clock.now() + rest_after(&error)))
         }
+    }
+}
+
+/// How long an action rests that the store could not hand out. What does not pass by itself may still be put right by
+/// somebody, so the action is never given up while the process lives (law 8).
+fn rest_after(error: &StoreError) -> Span {
+    if error.is_passing() {
+        STORE_REST
+    } else {
+        DAMAGE_REST
     }
 }
 
@@ -563,5 +565,28 @@ impl Shared {
     /// The store's time as this process knows it.
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use factum_store::StoreErrorKind;
+
+    /// Law 8: no error of the store makes the loop forget an action.
+    #[test]
+    fn an_action_that_cannot_be_claimed_is_tried_again() {
+        let text = || "test".to_owned();
+        let (what, how) = (text(), text());
+        let rests = [
+            (StoreErrorKind::Unavailable(text()), STORE_REST),
+            (StoreErrorKind::InDoubt(text()), STORE_REST),
+            (StoreErrorKind::Full, STORE_REST),
+            (StoreErrorKind::Corrupt { what, how }, DAMAGE_REST),
+            (StoreErrorKind::Database(text()), DAMAGE_REST),
+        ];
+        for (kind, rest) in rests {
+            assert_eq!(rest_after(&StoreError::new("claiming", kind)), rest);
+        }
     }
 }

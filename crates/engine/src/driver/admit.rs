@@ -29,6 +29,8 @@ pub(super) struct Admitting {
     marked: Marked,
     reuse: bool,
     destination: String,
+    /// Something was heard about it meanwhile: decide again before resting.
+    pub(super) look_again: bool,
 }
 
 impl Driver {
@@ -52,6 +54,7 @@ impl Driver {
                 marked,
                 reuse,
                 destination,
+                look_again: false,
             },
         );
         Some(FirstMark {
@@ -80,16 +83,26 @@ impl Driver {
                 claim: Some(claim),
                 record,
                 doing,
-                look_again: false,
+                look_again: admitting.look_again,
             },
         );
     }
 
     /// Nothing was recorded under this id: it joined another action, was refused, or the store could not write. Where it is
-    /// in doubt whether the mark became durable, whoever finds it sees *maybe sent* (R12).
-    pub(super) fn not_admitted(&mut self, action: ActionId, now: Timestamp) {
-        if let Some(admitting) = self.admitting.remove(&action) {
-            self.leave_gate(action, &admitting.destination, Heard::NotBegun, now);
+    /// in doubt whether the mark became durable, whoever finds it sees *maybe sent* (R12), and it is looked for `again`: its
+    /// caller may never come back.
+    pub(super) fn not_admitted(
+        &mut self,
+        action: ActionId,
+        again: Option<Timestamp>,
+        now: Timestamp,
+    ) {
+        let Some(admitting) = self.admitting.remove(&action) else {
+            return;
+        };
+        self.leave_gate(action, &admitting.destination, Heard::NotBegun, now);
+        if let Some(again) = again.or(admitting.look_again.then_some(now)) {
+            self.waiting.enqueue(action, admitting.destination, again);
         }
     }
 }

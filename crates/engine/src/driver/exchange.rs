@@ -27,8 +27,9 @@ pub enum Event {
     NotClaimed(ActionId, Option<Timestamp>),
     /// A submission with its first mark is durable: see [`super::Driver::first_mark`].
     Admitted(Claim, Box<Record>),
-    /// A submission with its first mark was not recorded under this id.
-    NotAdmitted(ActionId),
+    /// A submission with its first mark was not recorded under this id; or that is in doubt, and it has to be looked for at
+    /// this time.
+    NotAdmitted(ActionId, Option<Timestamp>),
     /// A commit is durable; this is the claim at its new version, and the action after it.
     Committed(Claim, Box<Record>),
     /// A commit was refused as stale, or failed: the claim is not ours any more, evidence came in between, or the store cannot
@@ -72,7 +73,7 @@ impl Event {
             Self::Due { action, .. }
             | Self::NotClaimed(action, _)
             | Self::NotCommitted(action, _)
-            | Self::NotAdmitted(action)
+            | Self::NotAdmitted(action, _)
             | Self::Ended { action, .. }
             | Self::Broken(action)
             | Self::Released(action)

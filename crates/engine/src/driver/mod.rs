@@ -54,6 +54,17 @@ pub struct DriverLimits {
     pub claim_lease: Span,
 }
 
+/// An action whose claim is on its way to us.
+#[derive(Debug)]
+struct Claiming {
+    destination: String,
+    /// Something was heard about it meanwhile, which the record that the claim brings may not hold yet.
+    look_again: bool,
+}
+
+/// How long an action rests that something broke off for.
+const BROKEN_REST: Span = Span::from_secs(60);
+
 /// The engine's logic.
 #[derive(Debug)]
 pub struct Driver {
@@ -63,7 +74,7 @@ pub struct Driver {
     gates: BTreeMap<String, Gate>,
     waiting: Waiting,
     held: BTreeMap<ActionId, Held>,
-    claiming: BTreeMap<ActionId, String>,
+    claiming: BTreeMap<ActionId, Claiming>,
     admitting: BTreeMap<ActionId, Admitting>,
     paused: bool,
     restore_released: bool,
@@ -111,19 +122,16 @@ impl Driver {
                 action,
                 destination,
                 at,
-            } => self.due(action, destination, at),
+            } => self.due(action, destination, at, now),
             Event::Claimed(claim, record) => {
-                self.claiming.remove(&record.id());
-                self.advance(Held::new(claim, record), now, &mut out);
+                let claiming = self.claiming.remove(&record.id());
+                let mut held = Held::new(claim, record);
+                held.look_again = claiming.is_some_and(|claiming| claiming.look_again);
+                self.advance(held, now, &mut out);
             }
-            Event::NotClaimed(action, free_at) => {
-                self.waiting.arrived(action);
-                if let Some((destination, at)) = self.claiming.remove(&action).zip(free_at) {
-                    self.waiting.enqueue(action, destination, at);
-                }
-            }
+            Event::NotClaimed(action, free_at) => self.not_claimed(action, free_at, now),
             Event::Admitted(claim, record) => self.admitted(claim, record, &mut out),
-            Event::NotAdmitted(action) => self.not_admitted(action, now),
+            Event::NotAdmitted(action, again) => self.not_admitted(action, again, now),
             Event::Committed(claim, record) => self.committed(claim, record, now, &mut out),
             Event::NotCommitted(action, again) => self.not_committed(action, again, now, &mut out),
             Event::Ended {
@@ -133,7 +141,7 @@ impl Driver {
             } => self.ended(action, facts, heard, now, &mut out),
             Event::Recorded(action) => self.recorded(action, now),
             Event::Released(action) => self.released(action),
-            Event::Broken(action) => self.broken(action, now),
+            Event::Broken(action) => self.broken(action, now, &mut out),
             Event::Paused(paused) => {
                 self.paused = paused;
                 self.waiting.look_at_all(now);
@@ -193,11 +201,16 @@ impl Driver {
 
     // ---- the queue
 
-    fn due(&mut self, action: ActionId, destination: String, at: Timestamp) {
+    /// What is in our hands, or on its way there, is decided anew before it rests.
+    fn due(&mut self, action: ActionId, destination: String, at: Timestamp, now: Timestamp) {
         if let Some(held) = self.held.get_mut(&action) {
             held.look_again = true;
-        } else if !self.claiming.contains_key(&action) {
-            self.waiting.enqueue(action, destination, at);
+        } else if let Some(claiming) = self.claiming.get_mut(&action) {
+            claiming.look_again = true;
+        } else if let Some(admitting) = self.admitting.get_mut(&action) {
+            admitting.look_again = true;
+        } else {
+            self.waiting.heard(action, destination, at, now);
         }
     }
 
@@ -214,31 +227,41 @@ impl Driver {
             let Some((action, destination)) = self.waiting.pop_due(now) else {
                 break;
             };
-            self.claiming.insert(action, destination);
+            self.claiming.insert(
+                action,
+                Claiming {
+                    destination,
+                    look_again: false,
+                },
+            );
             out.push(Command::Claim(action, self.limits.claim_lease));
         }
     }
 
     // ---- one held action
 
-    /// Decides what comes next for an action that is held, and does it.
+    /// Decides what comes next for an action that is held, and does it. While that is decided the action stands among those
+    /// that are held, so that [`Event::Broken`] finds it should the decision break off.
     fn advance(&mut self, held: Held, now: Timestamp, out: &mut Vec<Command>) {
-        self.waiting.arrived(held.record.id());
-        let decision = decide_held(&held.record, &self.view(&held.record, now));
+        let action = held.record.id();
+        self.waiting.arrived(action);
+        self.held.insert(action, held);
+        let decided = self
+            .held
+            .get(&action)
+            .map(|held| decide_held(&held.record, &self.view(&held.record, now)));
+        let Some((decision, held)) = decided.zip(self.held.remove(&action)) else {
+            return;
+        };
         match decision {
             Decision::Send { .. } | Decision::LookUp | Decision::Poll(_) => {
                 self.begin(held, decision, now, out)
             }
             Decision::Write { facts, next } => self.commit(held, facts, next, Doing::Deciding, out),
             Decision::Rest { at } => {
-                let after = match at {
-                    _ if held.look_again => After::Queue(now),
-                    Some(at) => After::Queue(at),
-                    None => After::Rest,
-                };
-                self.give_back(held, after, out);
+                self.give_back(held, at.map_or(After::Rest, After::Queue), now, out);
             }
-            Decision::HoldBack => self.give_back(held, After::HeldBack, out),
+            Decision::HoldBack => self.give_back(held, After::HeldBack, now, out),
         }
     }
 
@@ -348,6 +371,16 @@ impl Driver {
 
     // ---- answers to commands
 
+    /// Somebody else has it, or it is not there: unless something was heard since that was found out.
+    fn not_claimed(&mut self, action: ActionId, free_at: Option<Timestamp>, now: Timestamp) {
+        self.waiting.arrived(action);
+        if let Some(claiming) = self.claiming.remove(&action)
+            && let Some(at) = free_at.or(claiming.look_again.then_some(now))
+        {
+            self.waiting.enqueue(action, claiming.destination, at);
+        }
+    }
+
     fn committed(
         &mut self,
         claim: Claim,
@@ -411,17 +444,7 @@ impl Driver {
         };
         let destination = held.record.action.scope.destination.clone();
         match held.doing {
-            Doing::Settling(facts) => {
-                out.push(Command::Record(action, facts));
-                self.held.insert(
-                    action,
-                    Held {
-                        claim: None,
-                        doing: Doing::Recording,
-                        ..held
-                    },
-                );
-            }
+            Doing::Settling(facts) => self.record(action, facts, held.record, out),
             Doing::Marked { .. } => {
                 // The place at the gate was taken for a request that will not be written.
                 self.leave_gate(action, &destination, Heard::NotBegun, now);
@@ -441,13 +464,20 @@ impl Driver {
         now: Timestamp,
         out: &mut Vec<Command>,
     ) {
-        let Some(held) = self.held.remove(&action) else {
+        let Some(held) = self.held.get_mut(&action) else {
             return;
         };
+        // Kept with the action first, so that a decision that breaks off does not take the evidence with it.
+        held.doing = Doing::Settling(facts.clone());
         let destination = held.record.action.scope.destination.clone();
         self.leave_gate(action, &destination, heard, now);
+        let Some(held) = self.held.get(&action) else {
+            return;
+        };
         let next = held::next_row_after(&held.record, &facts, &self.view(&held.record, now));
-        self.commit(held, facts.clone(), next, Doing::Settling(facts), out);
+        if let Some(held) = self.held.remove(&action) {
+            self.commit(held, facts.clone(), next, Doing::Settling(facts), out);
+        }
     }
 
     fn recorded(&mut self, action: ActionId, now: Timestamp) {
@@ -457,18 +487,47 @@ impl Driver {
         }
     }
 
-    fn broken(&mut self, action: ActionId, now: Timestamp) {
-        let again = now + Span::from_secs(60);
+    /// Wherever the action stood when something broke off, it is looked at again; evidence that had come in is recorded.
+    fn broken(&mut self, action: ActionId, now: Timestamp, out: &mut Vec<Command>) {
+        let again = now + BROKEN_REST;
         self.waiting.arrived(action);
-        if let Some(destination) = self.claiming.remove(&action) {
-            self.waiting.enqueue(action, destination, again);
+        self.released(action);
+        if let Some(claiming) = self.claiming.remove(&action) {
+            self.waiting.enqueue(action, claiming.destination, again);
         }
-        self.not_admitted(action, now);
-        if let Some(held) = self.held.remove(&action) {
-            let destination = held.record.action.scope.destination;
-            self.leave_gate(action, &destination, Heard::NotBegun, now);
-            self.waiting.enqueue(action, destination, again);
+        self.not_admitted(action, Some(again), now);
+        let Some(held) = self.held.remove(&action) else {
+            return;
+        };
+        let destination = held.record.action.scope.destination.clone();
+        self.leave_gate(action, &destination, Heard::NotBegun, now);
+        match held.doing {
+            Doing::Settling(facts) => self.record(action, facts, held.record, out),
+            Doing::Deciding | Doing::Asking => {
+                self.give_back(held, After::Queue(again), now, out);
+            }
+            Doing::Marked { .. } | Doing::Sending(_) | Doing::Recording => {
+                self.waiting.enqueue(action, destination, again);
+            }
         }
+    }
+
+    /// Evidence that cannot go into a commit under the claim is recorded without it.
+    fn record(
+        &mut self,
+        action: ActionId,
+        facts: Vec<Fact>,
+        record: Box<Record>,
+        out: &mut Vec<Command>,
+    ) {
+        out.push(Command::Record(action, facts));
+        let held = Held {
+            claim: None,
+            record,
+            doing: Doing::Recording,
+            look_again: false,
+        };
+        self.held.insert(action, held);
     }
 
     fn leave_gate(&mut self, action: ActionId, destination: &str, heard: Heard, now: Timestamp) {

@@ -52,6 +52,34 @@ impl Waiting {
         self.queued.insert(action, (at, destination));
     }
 
+    /// Something was heard about an action. What was read earlier does not put off what is due sooner, and takes nobody away
+    /// from a gate before its time.
+    pub(super) fn heard(
+        &mut self,
+        action: ActionId,
+        destination: String,
+        at: Timestamp,
+        now: Timestamp,
+    ) {
+        let stays = match self.releasing.get(&action) {
+            Some((_, After::AtGate(_) | After::HeldBack)) => true,
+            Some((_, After::Queue(_) | After::Rest)) => false,
+            None => self.held_back.contains_key(&action) || self.is_at_gate(action),
+        };
+        if stays && at > now {
+            return;
+        }
+        let queued = self.queued.get(&action).map_or(at, |(queued, _)| *queued);
+        self.enqueue(action, destination, queued.min(at));
+    }
+
+    fn is_at_gate(&self, action: ActionId) -> bool {
+        self.at_gate
+            .values()
+            .flatten()
+            .any(|(_, waits)| *waits == action)
+    }
+
     fn remove(&mut self, action: ActionId) {
         if let Some((at, _)) = self.queued.remove(&action) {
             self.queue.remove(&(at, action));
@@ -120,10 +148,22 @@ impl Waiting {
 }
 
 impl Driver {
-    /// Gives a claim back; once it has arrived, the action waits where `after` says.
-    pub(super) fn give_back(&mut self, held: Held, after: After, out: &mut Vec<Command>) {
+    /// Gives a claim back; once it has arrived, the action waits where `after` says. What was heard about it since it was read
+    /// is looked at first.
+    pub(super) fn give_back(
+        &mut self,
+        held: Held,
+        after: After,
+        now: Timestamp,
+        out: &mut Vec<Command>,
+    ) {
         let action = held.record.id();
         let destination = held.record.action.scope.destination.clone();
+        let after = if held.look_again {
+            After::Queue(now)
+        } else {
+            after
+        };
         match held.claim {
             Some(claim) => {
                 self.waiting.releasing.insert(action, (destination, after));
@@ -168,7 +208,7 @@ impl Driver {
             Shut::Full => After::AtGate(now),
             Shut::Rate(until) | Shut::Advised(until) | Shut::Circuit(until) => After::Queue(until),
         };
-        self.give_back(held, after, out);
+        self.give_back(held, after, now, out);
     }
 
     /// Calls as many from each gate as there are places, longest waiting first. Runs after every event, so that no place stays

@@ -1,11 +1,15 @@
 //! What people decide: withdrawing, ruling, asking once more.
 
+use std::sync::Arc;
+
 use factum_core::evidence::{Ruling, Verdict};
 use factum_core::{ActionId, EvidenceId, Fact, State, Status, Timestamp};
 use factum_store::Record;
+use tokio::sync::mpsc;
 
 use super::{Cancelled, Engine};
 use crate::problem::{Code, Problem};
+use crate::shell::{Change, Message, Shared, due_at};
 
 impl Engine {
     /// Withdraws an action: no more sends. What may have been sent stays unknown until there is evidence.
@@ -19,7 +23,8 @@ impl Engine {
         why: &str,
     ) -> Result<(Cancelled, Record), Problem> {
         let record = self.load(id).await?;
-        if !record.status().is_settled() {
+        // A closed unknown is withdrawn too: that bars the send that a person could still order.
+        if !record.status().state.is_final() {
             self.record(
                 id,
                 vec![Fact::CancelRequested {
@@ -120,17 +125,36 @@ impl Engine {
     /// # Errors
     /// [`Problem`] if there is no such action, or the store cannot be written.
     pub async fn record(&self, id: ActionId, facts: Vec<Fact>) -> Result<Vec<EvidenceId>, Problem> {
-        let recorded = self
-            .shared
-            .store
-            .record(id, facts)
-            .await?
-            .ok_or_else(|| Problem::unknown_action(id))?;
-        let record = self.load(id).await?;
-        self.look_at(&record, recorded.at).await;
-        self.announce(&record);
-        Ok(recorded.ids)
+        let (shared, messages) = (self.shared.clone(), self.messages.clone());
+        let recording = tokio::spawn(record_and_look(shared, messages, id, facts));
+        recording.await.unwrap_or_else(|error| {
+            let rule = format!("recording broke off: {error}");
+            let remedy = "read the action's evidence, and try again where it is missing";
+            Err(Problem::new(Code::Internal, "", rule, remedy).about(id))
+        })
     }
+}
+
+/// A task of its own, which goes on when its caller went away between the record and the look: what is recorded is looked at.
+async fn record_and_look(
+    shared: Arc<Shared>,
+    messages: mpsc::Sender<Message>,
+    id: ActionId,
+    facts: Vec<Fact>,
+) -> Result<Vec<EvidenceId>, Problem> {
+    let unknown = || Problem::unknown_action(id);
+    let recorded = shared.store.record(id, facts).await?;
+    let recorded = recorded.ok_or_else(unknown)?;
+    let record = shared.store.load(id).await?.ok_or_else(unknown)?;
+    // The loop may be gone while the engine shuts down; what is recorded is found again at the next start.
+    let event = due_at(&record, recorded.at);
+    let _ = messages.send(Message::Event(event)).await;
+    // Nobody listening is no error.
+    let _ = shared.changes.send(Change {
+        action: id,
+        state: record.status().state,
+    });
+    Ok(recorded.ids)
 }
 
 /// Whether anything could follow from this ruling.

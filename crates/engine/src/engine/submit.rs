@@ -3,7 +3,6 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use factum_core::permission::first_mark_may_join;
 use factum_core::{ActionId, Epoch, Fact, IdentityHash, Intent, Known, Timestamp};
 use factum_store::{Action, Admission, Admitted, Content, NextRow, Record};
 
@@ -35,16 +34,7 @@ impl Engine {
         let admission = self.admission(checked, now).await?;
         self.join_or_room(&admission.action).await?;
         reach(CrashPoint::C1);
-        let admitted = if self.first_mark_may_join(&admission) {
-            self.admit_with_first_mark(admission).await?
-        } else {
-            let admitted = self.shared.store.admit(admission).await?;
-            if let Admitted::Created(record, _) = &admitted {
-                self.look_at(record, record.next.at.unwrap_or(now)).await;
-            }
-            admitted
-        };
-        match admitted {
+        match self.admit(admission).await? {
             Admitted::Created(record, _) => {
                 self.announce(&record);
                 Ok(Submitted {
@@ -66,21 +56,8 @@ impl Engine {
         }
     }
 
-    fn first_mark_may_join(&self, admission: &Admission) -> bool {
-        let scope = &admission.action.scope;
-        let current = self
-            .shared
-            .destinations
-            .get(&scope.destination)
-            .and_then(|d| d.operation(&scope.operation));
-        admission.facts.is_empty()
-            && current.is_some_and(|current| {
-                first_mark_may_join(&admission.action.intent, &current.promises)
-            })
-    }
-
-    /// Through the loop, which knows whether a place at the destination's gate is free.
-    async fn admit_with_first_mark(&self, admission: Admission) -> Result<Admitted, Problem> {
+    /// Through the loop: it knows whether a place at the destination's gate is free, and it goes on when a caller went away.
+    async fn admit(&self, admission: Admission) -> Result<Admitted, Problem> {
         let (reply, answer) = oneshot::channel();
         let sent = self
             .messages

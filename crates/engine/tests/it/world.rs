@@ -42,7 +42,7 @@ pub(crate) enum Fate {
 
 /// One worker: a driver, and the commands that it has given and that are not carried out yet.
 pub(crate) struct Worker {
-    driver: Driver,
+    pub(crate) driver: Driver,
     pub(crate) commands: VecDeque<Command>,
     /// Stopped like by SIGSTOP: gives no command and carries none out.
     pub(crate) stopped: bool,
@@ -142,6 +142,36 @@ impl World {
 
     /// Records an action, and tells every worker of it.
     pub(crate) fn submit(&mut self, n: u8) -> ActionId {
+        self.submit_until(n, None)
+    }
+
+    /// The same with a deadline.
+    pub(crate) fn submit_until(&mut self, n: u8, deadline: Option<Timestamp>) -> ActionId {
+        let action = self.action(n, deadline);
+        let (id, now) = (action.intent.action, self.now());
+        let next = NextRow {
+            step: "send".to_owned(),
+            at: Some(now),
+            why: "new".to_owned(),
+        };
+        let admission = Admission {
+            action,
+            facts: Vec::new(),
+            next,
+            claim_for: None,
+        };
+        assert!(matches!(
+            ready(self.store.admit(admission)).unwrap(),
+            Admitted::Created(..)
+        ));
+        for worker in 0..self.workers.len() {
+            self.tell(worker, due(id, now));
+        }
+        id
+    }
+
+    /// An action as it is submitted.
+    pub(crate) fn action(&self, n: u8, deadline: Option<Timestamp>) -> Action {
         let now = self.now();
         let hash = IdentityHash([n; 32]);
         let id = ActionId::new(now, Lane(n), u64::from(n));
@@ -150,14 +180,14 @@ impl World {
             submitted_at: now,
             intent_at: None,
             not_before: None,
-            deadline: None,
+            deadline,
             approved_until: None,
             finish: false,
             preference: Preference::Ask,
             limits: Limits::default(),
             promises: self.promises.clone(),
         };
-        let action = Action {
+        Action {
             intent,
             scope: Scope {
                 tenant: "default".to_owned(),
@@ -177,33 +207,7 @@ impl World {
                 conversation: None,
                 trace: None,
             },
-        };
-        let next = NextRow {
-            step: "send".to_owned(),
-            at: Some(now),
-            why: "new".to_owned(),
-        };
-        let admission = Admission {
-            action,
-            facts: Vec::new(),
-            next,
-            claim_for: None,
-        };
-        assert!(matches!(
-            ready(self.store.admit(admission)).unwrap(),
-            Admitted::Created(..)
-        ));
-        for worker in 0..self.workers.len() {
-            self.tell(
-                worker,
-                Event::Due {
-                    action: id,
-                    destination: PLACE.to_owned(),
-                    at: now,
-                },
-            );
         }
-        id
     }
 
     /// Something happened for a worker.
@@ -427,6 +431,15 @@ impl World {
 
 fn receipt(action: ActionId) -> Receipt {
     Receipt::new(format!("R-{action}"))
+}
+
+/// There is something to do about an action.
+pub(crate) fn due(action: ActionId, at: Timestamp) -> Event {
+    Event::Due {
+        action,
+        destination: PLACE.to_owned(),
+        at,
+    }
 }
 
 /// The memory store's futures are ready at once.

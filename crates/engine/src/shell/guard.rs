@@ -1,0 +1,63 @@
+//! One bad action must not end the loop: what breaks off is logged, and the action is looked at again later.
+
+use std::collections::HashMap;
+
+use factum_core::ActionId;
+use factum_store::Admission;
+use factum_transport::Clock;
+use tokio::task::Id;
+
+use super::Shared;
+use crate::driver::{Command, Driver, Event, FirstMark};
+
+/// One bad action must not end the loop: a panic in a decision is logged, and the others go on.
+pub(super) fn handle(driver: &mut Driver, event: Event, shared: &Shared) -> Vec<Command> {
+    let now = shared.clock.now();
+    let about = event.action();
+    let handled =
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| driver.handle(event, now)));
+    handled.unwrap_or_else(|_| {
+        tracing::error!(action = ?about, "a decision broke off; the action is looked at again later");
+        about.map_or_else(Vec::new, |action| driver.handle(Event::Broken(action), now))
+    })
+}
+
+/// The first mark, where it may join its submission's commit. Where that decision breaks off, the mark is made later.
+pub(super) fn first_mark(
+    driver: &mut Driver,
+    admission: &Admission,
+    shared: &Shared,
+) -> Option<FirstMark> {
+    let (action, now) = (&admission.action, shared.clock.now());
+    if !admission.facts.is_empty() {
+        // What is known already, as after a restore, is decided on once it is durable.
+        return None;
+    }
+    let marked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        driver.first_mark(action, now)
+    }));
+    marked.unwrap_or_else(|_| {
+        tracing::error!(action = %action.intent.action, "a decision broke off; the first mark is made later");
+        None
+    })
+}
+
+/// What became of a task: its event, or that it broke off.
+pub(super) fn ended_event(
+    ended: Result<(Id, Event), tokio::task::JoinError>,
+    owners: &mut HashMap<Id, ActionId>,
+) -> Event {
+    match ended {
+        Ok((id, event)) => {
+            owners.remove(&id);
+            event
+        }
+        Err(error) => match owners.remove(&error.id()) {
+            Some(action) => {
+                tracing::error!(%action, %error, "carrying out a command broke off; the action is looked at again");
+                Event::Broken(action)
+            }
+            None => Event::Woke,
+        },
+    }
+}

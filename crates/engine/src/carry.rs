@@ -458,7 +458,9 @@ fn carried_ended(attempt: AttemptNo, carried: Carried, now: Timestamp) -> Brough
                 phase: Phase::Head,
                 wrote: 1,
                 read: 0,
-                closed_at: Some(now),
+                // Code that gave no answer, or was dropped, has shown nothing about its connection: it may be pooled, or in
+                // the hands of a task of its own (R1).
+                closed_at: None,
                 detail,
             };
             (Fact::Lost(loss), Heard::Nothing)

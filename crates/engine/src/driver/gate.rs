@@ -33,6 +33,10 @@ impl Default for GateSettings {
     }
 }
 
+/// Advice keeps everybody else out no longer than this, however long it asks for; the action that was told so keeps the
+/// destination's own time.
+const ADVICE_MAX: Span = Span::from_secs(3_600);
+
 /// The gate of one destination.
 #[derive(Clone, Debug)]
 pub struct Gate {
@@ -133,7 +137,7 @@ impl Gate {
             Heard::Busy(advised) => {
                 self.failures = 0;
                 self.open_until = None;
-                let until = now + advised.unwrap_or(Span::ZERO);
+                let until = now + advised.unwrap_or(Span::ZERO).min(ADVICE_MAX);
                 self.advised_until = self.advised_until.max(Some(until));
             }
             Heard::Nothing => {
@@ -224,6 +228,16 @@ mod tests {
             }
         }
         assert_eq!(begun, 3 + 9, "a burst of three, then one each 100 ms");
+    }
+
+    #[test]
+    fn advice_shuts_a_gate_for_an_hour_at_the_most() {
+        let mut gate = Gate::new(GateSettings::default());
+        let year = Span::from_secs(365 * 86_400);
+        gate.leave(action(1), Heard::Busy(Some(year)), at(0));
+        let hour = at(3_600_000);
+        assert_eq!(gate.enter(action(1), at(1)), Err(Shut::Advised(hour)));
+        assert_eq!(gate.enter(action(1), hour), Ok(()));
     }
 
     #[test]

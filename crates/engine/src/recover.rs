@@ -1,7 +1,7 @@
 //! What a former process left: found at start, before anything is carried out.
 
 use factum_core::{ActionId, Fact, Timestamp};
-use factum_store::{Record, Restore};
+use factum_store::{Record, Restore, StoreError, StoreErrorKind};
 
 use crate::driver::{Driver, Event};
 use crate::problem::Problem;
@@ -25,18 +25,23 @@ pub(crate) async fn recover(
         let Some(last) = due.last() else { break };
         after = Some((last.at, last.action));
         for row in due {
-            let mut at = row.at;
-            if let Some(record) = shared.store.load(row.action).await? {
-                let facts = left_behind(shared, &record, restore, gone_at);
-                if !facts.is_empty() {
+            let looked = look_after(shared, row.action, restore, gone_at).await;
+            let at = match looked {
+                Ok(Some(recorded_at)) => {
                     recovered += 1;
-                    at = shared
-                        .store
-                        .record(row.action, facts)
-                        .await?
-                        .map_or(at, |recorded| recorded.at);
+                    recorded_at
                 }
-            }
+                Ok(None) => row.at,
+                Err(error) if is_damage(&error) => {
+                    tracing::error!(action = %row.action, %error, "a damaged action is held; the others go on");
+                    if restore.is_some() {
+                        // Were it mended meanwhile, nobody would have said of it that it may have been sent (R18).
+                        continue;
+                    }
+                    row.at
+                }
+                Err(error) => return Err(error.into()),
+            };
             driver.handle(
                 Event::Due {
                     action: row.action,
@@ -55,6 +60,29 @@ pub(crate) async fn recover(
         );
     }
     Ok(())
+}
+
+/// Records what a start has to record about one action. When that was, if there was anything.
+async fn look_after(
+    shared: &Shared,
+    action: ActionId,
+    restore: Option<&Restore>,
+    gone_at: Option<Timestamp>,
+) -> Result<Option<Timestamp>, StoreError> {
+    let Some(record) = shared.store.load(action).await? else {
+        return Ok(None);
+    };
+    let facts = left_behind(shared, &record, restore, gone_at);
+    if facts.is_empty() {
+        return Ok(None);
+    }
+    let recorded = shared.store.record(action, facts).await?;
+    Ok(recorded.map(|recorded| recorded.at))
+}
+
+/// One damaged row must not stop the others.
+fn is_damage(error: &StoreError) -> bool {
+    matches!(error.kind, StoreErrorKind::Corrupt { .. })
 }
 
 /// What a start has to record about one action.
@@ -118,7 +146,13 @@ pub(crate) async fn mark_maybe_sent(
         let Some(last) = due.last() else { break };
         after = Some((last.at, last.action));
         for row in due {
-            let record = shared.store.load(row.action).await?;
+            let record = match shared.store.load(row.action).await {
+                Err(error) if is_damage(&error) => {
+                    tracing::error!(action = %row.action, %error, "a damaged action is held; the others go on");
+                    None
+                }
+                loaded => loaded?,
+            };
             if let Some(fact) = record.and_then(|record| restored(&record, restore)) {
                 shared.store.record(row.action, vec![fact]).await?;
                 marked.push((row.action, row.destination));

@@ -1,9 +1,11 @@
-//! The driver over the memory store, under a virtual clock: two workers, pauses, lost answers. No tokio, no sockets.
+//! The driver over the memory store under a virtual clock, and the engine over a store that fails. No sockets.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod explorer;
+mod faulty;
 mod forgotten;
 mod operators;
+mod running;
 mod workers;
 mod world;

@@ -1,0 +1,165 @@
+//! A store in memory that fails at chosen moments. What it is not told to fail at, it does as the memory store does.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use factum_core::identity::IdentityHash;
+use factum_core::{ActionId, Evidence, Fact, Span, Timestamp, WorkerNonce};
+use factum_store::{
+    Admission, Admitted, Answer, Claim, Claimed, Committed, Due, Filter, MemoryStore, NextRow,
+    Record, Recorded, Restore, Store, StoreError, StoreErrorKind, system_clock,
+};
+
+/// A failure that is still to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// The next submission is written, and its caller does not get to know.
+    AdmitInDoubt,
+    /// This action's row is damaged, for as long as the fault stands.
+    Damaged(ActionId),
+    /// The next commit of an answer breaks off before anything is written.
+    AnswerBreaksOff,
+}
+
+/// The store.
+pub(crate) struct FaultyStore {
+    inner: MemoryStore,
+    faults: Mutex<Vec<Fault>>,
+}
+
+impl FaultyStore {
+    pub(crate) fn new() -> Self {
+        Self {
+            inner: MemoryStore::new(system_clock()),
+            faults: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn fail(&self, fault: Fault) {
+        self.lock().push(fault);
+    }
+
+    /// A process that held it is gone, and its claims with it.
+    pub(crate) fn restart(&self) {
+        self.inner.restart();
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Fault>> {
+        self.faults.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Uses up a failure that was to come.
+    fn strikes(&self, fault: Fault) -> bool {
+        let mut faults = self.lock();
+        let found = faults.iter().position(|other| *other == fault);
+        found.map(|at| faults.remove(at)).is_some()
+    }
+
+    fn damage<T: Send + 'static>(&self, id: ActionId) -> Option<Answer<'_, T>> {
+        let damaged = self.lock().contains(&Fault::Damaged(id));
+        let (what, how) = (format!("the row of {id}"), "test".to_owned());
+        let error = StoreError::new("reading", StoreErrorKind::Corrupt { what, how });
+        damaged.then(|| -> Answer<'_, T> { Box::pin(std::future::ready(Err(error))) })
+    }
+}
+
+impl Store for FaultyStore {
+    fn now(&self) -> Answer<'_, Timestamp> {
+        self.inner.now()
+    }
+
+    fn admit(&self, admission: Admission) -> Answer<'_, Admitted> {
+        let admitted = self.inner.admit(admission);
+        if !self.strikes(Fault::AdmitInDoubt) {
+            return admitted;
+        }
+        Box::pin(async move {
+            admitted.await?;
+            let kind = StoreErrorKind::InDoubt("test".to_owned());
+            Err(StoreError::new("recording a submission", kind))
+        })
+    }
+
+    fn load(&self, id: ActionId) -> Answer<'_, Option<Record>> {
+        self.damage(id).unwrap_or_else(|| self.inner.load(id))
+    }
+
+    fn find(&self, identity: IdentityHash) -> Answer<'_, Option<Record>> {
+        self.inner.find(identity)
+    }
+
+    fn list(&self, filter: Filter) -> Answer<'_, Vec<Record>> {
+        self.inner.list(filter)
+    }
+
+    fn history(&self, id: ActionId) -> Answer<'_, Vec<Evidence>> {
+        self.inner.history(id)
+    }
+
+    fn due(&self, after: Option<(Timestamp, ActionId)>, limit: usize) -> Answer<'_, Vec<Due>> {
+        self.inner.due(after, limit)
+    }
+
+    fn counts(&self) -> Answer<'_, BTreeMap<(String, String), u64>> {
+        self.inner.counts()
+    }
+
+    fn claim(&self, id: ActionId, worker: WorkerNonce, lease: Span) -> Answer<'_, Claimed> {
+        self.damage(id)
+            .unwrap_or_else(|| self.inner.claim(id, worker, lease))
+    }
+
+    fn renew<'a>(&'a self, claim: &'a Claim, lease: Span) -> Answer<'a, bool> {
+        self.inner.renew(claim, lease)
+    }
+
+    fn release(&self, claim: Claim) -> Answer<'_, ()> {
+        self.inner.release(claim)
+    }
+
+    fn record(&self, id: ActionId, facts: Vec<Fact>) -> Answer<'_, Option<Recorded>> {
+        self.inner.record(id, facts)
+    }
+
+    fn commit<'a>(
+        &'a self,
+        claim: &'a Claim,
+        facts: Vec<Fact>,
+        next: NextRow,
+    ) -> Answer<'a, Committed> {
+        let answers = facts.iter().any(|fact| matches!(fact, Fact::Answered(_)));
+        assert!(
+            !(answers && self.strikes(Fault::AnswerBreaksOff)),
+            "the commit breaks off, as the test wants it"
+        );
+        self.inner.commit(claim, facts, next)
+    }
+
+    fn keep_contract(&self, digest: [u8; 32], text: String) -> Answer<'_, ()> {
+        self.inner.keep_contract(digest, text)
+    }
+
+    fn contract(&self, digest: [u8; 32]) -> Answer<'_, Option<String>> {
+        self.inner.contract(digest)
+    }
+
+    fn setting(&self, name: &'static str) -> Answer<'_, Option<String>> {
+        self.inner.setting(name)
+    }
+
+    fn set_setting(&self, name: &'static str, value: Option<String>) -> Answer<'_, ()> {
+        self.inner.set_setting(name, value)
+    }
+
+    fn restore(&self) -> Answer<'_, Option<Restore>> {
+        self.inner.restore()
+    }
+
+    fn declare_restored(&self, copy_until: Option<Timestamp>) -> Answer<'_, Restore> {
+        self.inner.declare_restored(copy_until)
+    }
+
+    fn release_restore(&self, by: String) -> Answer<'_, Option<Restore>> {
+        self.inner.release_restore(by)
+    }
+}

@@ -1,0 +1,164 @@
+//! A running engine over a store that fails: submissions in doubt, damaged rows, commits that break off. Its destination is
+//! an application's own code, so no socket is opened.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use factum_core::evidence::{Receipt, Ruling};
+use factum_core::promise::Consequence;
+use factum_core::{ActionId, Fact, Limits, Permission, Preference, Promises, Span, State};
+use factum_engine::driver::gate::GateSettings;
+use factum_engine::{
+    Cancelled, Carried, CarriedRequest, Carrier, Code, Destination, Engine, Keys, Operation,
+    Options, Reach, Submission,
+};
+use factum_store::{Filter, Store};
+use factum_transport::HttpTransport;
+use tokio::sync::Notify;
+
+use crate::faulty::{Fault, FaultyStore};
+use crate::world::PLACE;
+
+/// Longer than anything here takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn done(_: Permission, _: CarriedRequest) -> impl Future<Output = Carried> + Send + 'static {
+    std::future::ready(Carried::Done(Receipt::new("C-1".to_owned())))
+}
+
+async fn start(store: &Arc<FaultyStore>, carrier: impl Carrier + 'static) -> Engine {
+    let operation = Operation {
+        contract: None,
+        promises: Promises::none(Consequence::Costly),
+        preference: Preference::Ask,
+        finish: false,
+        limits: Limits::default(),
+    };
+    let destination = Destination {
+        name: PLACE.to_owned(),
+        provider: "own code".to_owned(),
+        account: None,
+        reach: Reach::InProcess(Arc::new(carrier)),
+        operations: BTreeMap::from([("do".to_owned(), operation)]),
+        any_operation: None,
+        gate: GateSettings::default(),
+    };
+    let options = Options {
+        store: store.clone(),
+        transport: Box::new(|clock| Arc::new(HttpTransport::new(clock))),
+        keys: Keys::new([7; 32]),
+        destinations: BTreeMap::from([(PLACE.to_owned(), destination)]),
+        unsettled_max: 100,
+        held_max: 8,
+        former_workers_gone_at: None,
+        restore_grace: Span::ZERO,
+        clock_in_doubt: false,
+    };
+    Engine::start(options).await.unwrap()
+}
+
+fn submission(key: &str) -> Submission {
+    let text = format!(r#"{{"destination":"{PLACE}","operation":"do","key":"{key}"}}"#);
+    Submission::from_json(&text).unwrap()
+}
+
+async fn submit(engine: &Engine, key: &str) -> ActionId {
+    let submitted = engine.submit(submission(key), "default", "admin").await;
+    submitted.unwrap().record.id()
+}
+
+async fn rested(engine: &Engine, id: ActionId) -> State {
+    engine.wait(id, PATIENCE).await.unwrap().status().state
+}
+
+/// Law 8, R32: the submission became durable, nobody knows it, and its caller never comes back.
+#[tokio::test]
+async fn a_submission_in_doubt_is_looked_for() {
+    let store = Arc::new(FaultyStore::new());
+    let engine = start(&store, done).await;
+    store.fail(Fault::AdmitInDoubt);
+    let refused = engine.submit(submission("a"), "default", "admin").await;
+    assert!(refused.is_err(), "its caller cannot know");
+    let only_one = Filter {
+        limit: 1,
+        ..Filter::default()
+    };
+    let id = store.list(only_one).await.unwrap()[0].id();
+    assert_eq!(rested(&engine, id).await, State::Succeeded);
+}
+
+/// A damaged row is held; it stops neither the start nor the others.
+#[tokio::test]
+async fn a_damaged_action_does_not_stop_the_start() {
+    let store = Arc::new(FaultyStore::new());
+    let engine = start(&store, done).await;
+    engine.set_paused(true, "ana").await.unwrap();
+    let damaged = submit(&engine, "a").await;
+    let sound = submit(&engine, "b").await;
+    engine.set_paused(true, "ana").await.unwrap();
+    engine.shutdown(PATIENCE).await;
+    store.restart();
+    store.fail(Fault::Damaged(damaged));
+    let engine = start(&store, done).await;
+    engine.set_paused(false, "ana").await.unwrap();
+    assert_eq!(rested(&engine, sound).await, State::Succeeded);
+    assert!(engine.load(damaged).await.is_err());
+}
+
+/// The answer is there and its commit breaks off: it is recorded all the same, while the engine runs and while it stops.
+#[tokio::test]
+async fn an_answer_outlives_a_commit_that_breaks_off() {
+    for stops in [false, true] {
+        let store = Arc::new(FaultyStore::new());
+        let (asked, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (asks, goes) = (asked.clone(), go.clone());
+        let carrier = move |_: Permission, _: CarriedRequest| {
+            let (asks, goes) = (asks.clone(), goes.clone());
+            async move {
+                asks.notify_one();
+                goes.notified().await;
+                Carried::Done(Receipt::new("C-1".to_owned()))
+            }
+        };
+        let engine = start(&store, carrier).await;
+        store.fail(Fault::AnswerBreaksOff);
+        let id = submit(&engine, "a").await;
+        asked.notified().await;
+        if stops {
+            let (left, ()) = tokio::join!(engine.shutdown(PATIENCE), async { go.notify_one() });
+            assert_eq!(left, 0, "nothing was broken off");
+        } else {
+            go.notify_one();
+            rested(&engine, id).await;
+        }
+        let record = store.load(id).await.unwrap().unwrap();
+        assert_eq!(record.status().state, State::Succeeded, "stops: {stops}");
+    }
+}
+
+/// R1: code that gave no answer has shown nothing about its connection. And what a person closed can still be withdrawn,
+/// which bars the send that a person could order.
+#[tokio::test]
+async fn a_closed_unknown_can_be_withdrawn() {
+    let store = Arc::new(FaultyStore::new());
+    let lost = |_: Permission, _: CarriedRequest| {
+        std::future::ready(Carried::Unknown("their process died".to_owned()))
+    };
+    let engine = start(&store, lost).await;
+    let id = submit(&engine, "a").await;
+    assert_eq!(rested(&engine, id).await, State::OutcomeUnknown);
+    let evidence = engine.evidence(id).await.unwrap();
+    let closed_at = evidence.iter().find_map(|evidence| match &evidence.fact {
+        Fact::Lost(loss) => Some(loss.closed_at),
+        _ => None,
+    });
+    assert_eq!(closed_at, Some(None), "nobody has seen it closed");
+    let closed = engine.rule(id, Ruling::CannotBeKnown, "ana", "no trace");
+    assert!(closed.await.unwrap().status().closed.is_some());
+    let (cancelled, record) = engine.cancel(id, "ana", "not wanted").await.unwrap();
+    assert_eq!(cancelled, Cancelled::TooLate);
+    assert_eq!(record.status().state, State::OutcomeUnknown);
+    let ordered = engine.rule(id, Ruling::SendAgain, "ben", "customer waits");
+    assert_eq!(ordered.await.unwrap_err().code, Code::DoesNotApply);
+}

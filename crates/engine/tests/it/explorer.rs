@@ -131,6 +131,7 @@ impl Run {
         self.calm = true;
         self.sea.note("from here on nothing fails");
         self.sea.store_fails = 0;
+        self.sea.breaks_off = 0;
         self.sea.losses = 10;
         for process in 0..self.sea.processes.len() {
             self.sea.processes[process].stopped = false;

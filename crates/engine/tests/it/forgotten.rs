@@ -132,6 +132,62 @@ fn what_is_due_is_not_put_off_by_an_older_reading() {
     assert_eq!(world.status(ids[8]).state, State::Succeeded);
 }
 
+/// The first before a full gate is called and finds itself busy elsewhere: its place is not kept for it meanwhile.
+#[test]
+fn an_action_that_somebody_else_has_lets_the_next_one_in() {
+    let mut world = World::with_gate(1, promises(None, true), NARROW);
+    let first = world.submit(1);
+    until(&mut world, |command| matches!(command, Command::Send(_)));
+    let sent = world.workers[0].commands.pop_front().unwrap();
+    let (busy, waiting) = (world.submit(2), world.submit(3));
+    while world.step(0) {}
+    world.workers[0].commands.push_back(sent);
+    until(
+        &mut world,
+        |command| matches!(command, Command::Claim(id, _) if *id == busy),
+    );
+    let claims = world.workers[0].commands.pop_front();
+    assert!(matches!(claims, Some(Command::Claim(id, _)) if id == busy));
+    let later = world.now() + Span::from_secs(3_600);
+    world.tell(0, Event::NotClaimed(busy, Some(later)));
+    world.run(Span::from_secs(60));
+    assert_eq!(world.status(first).state, State::Succeeded);
+    assert_eq!(world.status(waiting).state, State::Succeeded);
+    world.run(Span::from_secs(7_200));
+    assert_eq!(world.status(busy).state, State::Succeeded);
+}
+
+/// Whichever command breaks off, and with it the claim that it carried: the action is looked at again, and acts once.
+#[test]
+fn an_action_that_something_broke_off_for_is_looked_at_again() {
+    let mut broken = Vec::new();
+    for nth in 0..6 {
+        let mut world = World::new(1, promises(None, true));
+        let id = world.submit(1);
+        for _ in 0..nth {
+            world.step(0);
+        }
+        let Some(command) = world.workers[0].commands.pop_front() else {
+            break;
+        };
+        broken.push(match command {
+            Command::Claim(..) => "claim",
+            Command::Commit(_) => "commit",
+            Command::Send(_) => "send",
+            Command::LookUp(..) | Command::Poll(..) | Command::Record(..) => "other",
+            Command::Release(_) => "release",
+        });
+        world.tell(0, Event::Broken(id));
+        world.run(Span::from_secs(3_600));
+        let kinds = world.kinds(id);
+        assert_eq!(world.status(id).state, State::Succeeded, "{nth}: {kinds:?}");
+        assert_eq!(world.record(id).next.step, "none", "{nth}: {kinds:?}");
+        assert_eq!(world.effects[&id], 1, "{nth}: {kinds:?}");
+        assert_eq!(world.workers[0].driver.under_way(), 0, "{nth}");
+    }
+    assert_eq!(broken, ["claim", "commit", "send", "commit", "release"]);
+}
+
 /// Lets the world work until such a command is next.
 fn until(world: &mut World, is: impl Fn(&Command) -> bool) {
     for _ in 0..100 {

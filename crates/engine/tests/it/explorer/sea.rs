@@ -24,7 +24,7 @@ use factum_store::{Admission, Admitted, Claimed, Committed, MemoryStore, Record,
 
 use super::dice::Dice;
 use super::place::{PROCESSING, Place};
-use super::words::{due, loss, not_sent, variant};
+use super::words::{due, loss, not_sent, owner, variant};
 use crate::world::{PLACE, ready};
 
 /// How long a process waits before it bothers the store again.
@@ -73,6 +73,8 @@ pub(super) struct Sea {
     written: BTreeSet<(ActionId, RequestRef)>,
     /// Percent of calls that the store fails.
     pub(super) store_fails: u32,
+    /// Percent of commands whose carrying out breaks off before it has done anything.
+    pub(super) breaks_off: u32,
     /// Percent of requests whose answer or whose self is lost.
     pub(super) losses: u32,
     gate: GateSettings,
@@ -101,6 +103,7 @@ impl Sea {
         let held_max = [1, 2, 8][dice.index(3)];
         let mut sea = Self {
             store_fails: [0, 5, 25][dice.index(3)],
+            breaks_off: [0, 0, 3][dice.index(3)],
             losses: [10, 40, 70][dice.index(3)],
             dice,
             store,
@@ -264,7 +267,13 @@ impl Sea {
             Doing::Hear(event) => self.tell(process, event),
             Doing::Admit(admission, marked) => self.admit(process, *admission, marked),
             Doing::Command(command) => {
-                let name = variant(&command);
+                let (name, percent) = (variant(&command), self.breaks_off);
+                if self.dice.chance(percent) {
+                    let action = owner(&command);
+                    self.note(format!("  p{process} breaks off at {name} {action}"));
+                    self.tell(process, Event::Broken(action));
+                    return;
+                }
                 self.note(format!("  p{process} does {name}"));
                 self.carry_out(process, command);
             }

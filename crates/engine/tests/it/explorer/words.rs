@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use factum_core::evidence::{CancelAnswer, Loss, Phase, RequestRef};
-use factum_core::{Fact, Timestamp};
-use factum_engine::driver::Event;
+use factum_core::{ActionId, Fact, Timestamp};
+use factum_engine::driver::{Command, Event};
 use factum_store::{NextRow, Record};
 
 use crate::world::PLACE;
@@ -58,6 +58,19 @@ pub(super) fn loss(request: RequestRef, closed_at: Timestamp) -> Fact {
             no,
             answer: CancelAnswer::Unknown { why: detail },
         },
+    }
+}
+
+/// Whose command it is.
+pub(super) fn owner(command: &Command) -> ActionId {
+    match command {
+        Command::Claim(action, _)
+        | Command::LookUp(action, _)
+        | Command::Poll(action, ..)
+        | Command::Record(action, _) => *action,
+        Command::Commit(commit) => commit.record.id(),
+        Command::Send(send) => send.record.id(),
+        Command::Release(claim) => claim.action,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use factum_core::evidence::{Ruling, Verdict};
+use factum_core::evidence::{RequestRef, Ruling, Verdict};
 use factum_core::{ActionId, EvidenceId, Fact, State, Status, Timestamp};
 use factum_store::Record;
 use tokio::sync::mpsc;
@@ -157,6 +157,12 @@ async fn record_and_look(
     Ok(recorded.ids)
 }
 
+fn cancel_in_flight(record: &Record) -> bool {
+    let open = record.known.open_marks();
+    open.iter()
+        .any(|(request, _)| matches!(request, RequestRef::Cancel(_)))
+}
+
 /// Whether anything could follow from this ruling.
 fn verdict_applies(
     record: &Record,
@@ -172,7 +178,8 @@ fn verdict_applies(
     let disputed = status.contradicted || status.duplicate_suspected();
     let word = status.state.name();
     match ruling {
-        _ if status.state == State::Dispatching => refuse(
+        // What a person has seen there may be what a cancel on its way takes back.
+        _ if status.state == State::Dispatching || cancel_in_flight(record) => refuse(
             "a request is in flight".to_owned(),
             "wait until it ended; then give the verdict",
         ),

@@ -11,11 +11,11 @@ mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use factum_core::evidence::{Ruling, Verdict};
+use factum_core::evidence::{RequestRef, Ruling, Verdict};
 use factum_core::identity::{Fingerprint, Identity, IdentityHash, Scope};
 use factum_core::{ActionId, Fact, Intent, Lane, Limits, Preference, Span, State, Timestamp};
 use factum_engine::driver::Event;
-use factum_store::{Action, Admission, Content, Store};
+use factum_store::{Action, Admission, Content, Record, Store};
 
 use self::place::{Kind, Place};
 use self::sea::{Doing, Sea, Task};
@@ -360,7 +360,11 @@ impl Run {
             1 if !status.state.is_final() && self.sea.promises.lookup.is_some() => {
                 Fact::CheckAgain { by, at: now }
             }
-            2 | 3 if matches!(status.state, State::OutcomeUnknown | State::Accepted) => {
+            // While a cancel is on its way nobody can say what is there, and the interface takes no verdict.
+            2 | 3
+                if matches!(status.state, State::OutcomeUnknown | State::Accepted)
+                    && !cancel_in_flight(&record) =>
+            {
                 let ruling = self.ruling(id);
                 Fact::Verdict(Verdict {
                     ruling,
@@ -422,4 +426,10 @@ impl Run {
             }
         }
     }
+}
+
+fn cancel_in_flight(record: &Record) -> bool {
+    let open = record.known.open_marks();
+    open.iter()
+        .any(|(request, _)| matches!(request, RequestRef::Cancel(_)))
 }

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use factum_core::evidence::{Receipt, Ruling};
+use factum_core::evidence::{CancelAnswer, CancelMark, Receipt, Ruling};
 use factum_core::promise::Consequence;
-use factum_core::{ActionId, Fact, Limits, Permission, Preference, Promises, Span, State};
+use factum_core::{
+    ActionId, Epoch, Fact, Limits, Permission, Preference, Promises, Span, State, WorkerNonce,
+};
 use factum_engine::driver::gate::GateSettings;
 use factum_engine::{
     Cancelled, Carried, CarriedRequest, Carrier, Code, Destination, Engine, Keys, Operation,
@@ -161,4 +163,38 @@ async fn a_closed_unknown_can_be_withdrawn() {
     assert_eq!(record.status().state, State::OutcomeUnknown);
     let ordered = engine.rule(id, Ruling::SendAgain, "ben", "customer waits");
     assert_eq!(ordered.await.unwrap_err().code, Code::DoesNotApply);
+}
+
+/// R5, law 4: what a person has seen there may be what a cancel on its way takes back, so no verdict is taken meanwhile.
+#[tokio::test]
+async fn no_verdict_is_taken_while_a_cancel_is_on_its_way() {
+    let store = Arc::new(FaultyStore::new());
+    let lost = |_: Permission, _: CarriedRequest| {
+        std::future::ready(Carried::Unknown("their process died".to_owned()))
+    };
+    let engine = start(&store, lost).await;
+    let id = submit(&engine, "a").await;
+    assert_eq!(rested(&engine, id).await, State::OutcomeUnknown);
+    let at = store.now().await.unwrap();
+    let mark = CancelMark {
+        no: 1,
+        epoch: Epoch::default(),
+        worker: WorkerNonce(1),
+        at,
+        valid_until: at + Span::from_secs(600),
+        lease_until: at + Span::from_secs(900),
+        bound: Limits::default().bound,
+    };
+    let marked = engine.record(id, vec![Fact::CancelMarked(mark)]).await;
+    assert_eq!(marked.unwrap().len(), 1);
+    let happened = Ruling::Happened { receipt: None };
+    let early = engine.rule(id, happened.clone(), "ana", "seen").await;
+    assert_eq!(early.unwrap_err().code, Code::DoesNotApply);
+    let answer = CancelAnswer::NotSent {
+        why: "test".to_owned(),
+    };
+    let answered = vec![Fact::CancelAnswered { no: 1, answer }];
+    engine.record(id, answered).await.unwrap();
+    let ruled = engine.rule(id, happened, "ana", "seen").await.unwrap();
+    assert_eq!(ruled.status().state, State::Succeeded);
 }

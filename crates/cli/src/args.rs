@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    admin, cancel, destination, doctor, evidence, explain, list, review, serve, status, submit,
-    testbed, watch,
+    admin, cancel, contract, destination, doctor, evidence, explain, list, review, serve, status,
+    submit, testbed, watch,
 };
 use crate::failure::Failure;
 use crate::out::Out;
@@ -41,6 +41,9 @@ pub(crate) enum Command {
     /// Add, list and test the accounts at outside systems
     #[command(subcommand, after_help = destination::HELP)]
     Destination(destination::Destination),
+    /// Look at what destinations promise: list, show, explain, lint, test
+    #[command(subcommand, after_help = contract::HELP)]
+    Contract(contract::Command),
     /// Submit one action, or a file of them
     #[command(after_help = submit::HELP)]
     Submit(submit::Args),
@@ -110,6 +113,7 @@ impl Command {
             }),
             Self::Testbed(args) => testbed::run(args, out).await,
             Self::Destination(command) => destination::run(command, config, out).await,
+            Self::Contract(command) => contract::run(command, config, out),
             Self::Submit(args) => submit::run(args, config, out).await,
             Self::Status(args) => status::run(args, config, out).await,
             Self::List(args) => list::run(args, config, out).await,

@@ -2,6 +2,7 @@
 
 pub(crate) mod admin;
 pub(crate) mod cancel;
+pub(crate) mod contract;
 pub(crate) mod destination;
 pub(crate) mod destination_test;
 pub(crate) mod doctor;

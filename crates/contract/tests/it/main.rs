@@ -3,6 +3,7 @@
 mod build;
 mod callbacks;
 mod catalogue;
+mod chain;
 mod examples;
 mod fuzz;
 mod kinds;

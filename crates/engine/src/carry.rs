@@ -2,15 +2,15 @@
 //!
 //! The request is always built from the contract that is pinned in the action, so that every attempt sends the same bytes.
 
-use factum_contract::http::HttpRequest;
-use factum_contract::{BuildError, Contract, EffectInput, LookupReading, Ours};
+use factum_contract::http::{HttpAnswer, HttpRequest};
+use factum_contract::{BuildError, Contract, EffectInput, LookupAsk, LookupReading, Ours, Reading};
 use factum_core::evidence::{
     Answer, AnswerClass, CancelAnswer, Capture, Lookup, LookupAnswer, Loss, Phase, PollAnswer,
     RequestRef,
 };
 use factum_core::promise::LookupBy;
 use factum_core::{AttemptNo, Epoch, Fact, Permission, Span, Timestamp};
-use factum_store::Record;
+use factum_store::{Action, Record};
 use factum_transport::{Asked, Clock, Ended, Target, Transport};
 
 use crate::destination::{Carried, CarriedRequest, Carrier};
@@ -59,20 +59,19 @@ impl Carrying<'_> {
         let built = match request_ref {
             RequestRef::Attempt(_) => self.effect_request(record, contract, epoch),
             RequestRef::Cancel(_) => {
-                contract.cancel_request(&params(record), &self.key(record, contract, epoch))
+                contract.cancel_request(&params(&record.action), &self.key(record, contract, epoch))
             }
         };
-        let ended = match built {
-            Ok(request) => {
-                self.transport
-                    .send(permission, target, request, reuse)
-                    .await
+        let request = match built {
+            Ok(request) => request,
+            Err(error) => {
+                return not_built(request_ref, error.to_string());
             }
-            Err(error) => Ended::NotSent {
-                phase: Phase::Prepare,
-                detail: error.to_string(),
-            },
         };
+        let ended = self
+            .transport
+            .send(permission, target, request.clone(), reuse)
+            .await;
         reach(CrashPoint::C6);
         match request_ref {
             RequestRef::Attempt(attempt) => {
@@ -80,15 +79,13 @@ impl Carrying<'_> {
                     self.reference(record, contract),
                     self.key(record, contract, epoch),
                 );
-                attempt_ended(
-                    attempt,
-                    ended,
-                    contract,
-                    &Ours {
-                        reference: Some(&reference),
-                        key: Some(&key),
-                    },
-                )
+                let ours = Ours {
+                    reference: Some(&reference),
+                    key: Some(&key),
+                };
+                attempt_ended(attempt, ended, |answer| {
+                    contract.read_answer_of(answer, &ours, &request)
+                })
             }
             RequestRef::Cancel(no) => cancel_ended(no, ended, contract),
         }
@@ -154,18 +151,7 @@ impl Carrying<'_> {
             LookupBy::Reference => self.reference(record, contract),
             LookupBy::Key => self.key(record, contract, epoch),
         };
-        let (answer, heard) = match contract.lookup_request(&params(record), &mark) {
-            Ok(first) => {
-                self.look_up_pages(record, contract, target, &mark, first)
-                    .await
-            }
-            Err(error) => (
-                LookupAnswer::Inconclusive {
-                    why: error.to_string(),
-                },
-                Heard::NotBegun,
-            ),
-        };
+        let (answer, heard) = self.look_up_pages(record, contract, target, &mark).await;
         Brought::new(
             vec![Fact::LookedUp(Lookup {
                 asked_at,
@@ -183,41 +169,45 @@ impl Carrying<'_> {
         contract: &Contract,
         target: &Target,
         mark: &str,
-        first: HttpRequest,
     ) -> (LookupAnswer, Heard) {
-        let limit = record.action.intent.limits.answer_wait;
+        let intent = &record.action.intent;
+        let params = params(&record.action);
         let mut so_far: Option<LookupReading> = None;
-        let mut request = first;
+        let mut cursor: Option<String> = None;
         let mut heard = Heard::NotBegun;
         for _ in 0..contract.lookup_pages_max().max(1) {
-            let (asked, page_heard) = self.ask(target, request, limit).await;
+            let since = Some(intent.submitted_at);
+            let ask = LookupAsk {
+                params: &params,
+                mark,
+                since,
+                cursor: cursor.as_deref(),
+            };
+            let request = match contract.lookup_question(&ask) {
+                Ok(request) => request,
+                Err(error) => return (found_or(so_far, error.to_string()), heard),
+            };
+            let (asked, page_heard) = self.ask(target, request, intent.limits.answer_wait).await;
             heard = page_heard;
             let page = match asked {
-                Ok(answer) => contract.read_lookup(&answer, mark),
-                Err(why) => {
-                    return (
-                        found_before(so_far).unwrap_or(LookupAnswer::Inconclusive { why }),
-                        heard,
-                    );
-                }
+                Ok(answer) => contract.read_lookup_page(&answer, mark, cursor.as_deref()),
+                Err(why) => return (found_or(so_far, why), heard),
             };
             let reading = match so_far {
                 Some(earlier) => earlier.join(page),
                 None => page,
             };
-            let next = reading
-                .next_page
-                .as_deref()
-                .map(|cursor| contract.lookup_page_request(&params(record), mark, cursor));
-            match next {
-                Some(Ok(next)) => request = next,
-                Some(Err(_)) | None => return (reading.answer, heard),
+            cursor.clone_from(&reading.next_page);
+            if cursor.is_none() {
+                return (reading.answer, heard);
             }
             so_far = Some(reading);
         }
-        let why = "it goes on over more pages than are read".to_owned();
         (
-            found_before(so_far).unwrap_or(LookupAnswer::Inconclusive { why }),
+            found_or(
+                so_far,
+                "it goes on over more pages than are read".to_owned(),
+            ),
             heard,
         )
     }
@@ -234,7 +224,7 @@ impl Carrying<'_> {
         let object = record.known.queued_object(&record.action.intent, attempt);
         let request = match object {
             Some(object) => contract
-                .poll_request(&params(record), &object)
+                .poll_request(&params(&record.action), &object)
                 .map_err(|error| error.to_string()),
             None => Err("the acceptance named nothing that could be asked for".to_owned()),
         };
@@ -266,7 +256,7 @@ impl Carrying<'_> {
         target: &Target,
         request: HttpRequest,
         limit: Span,
-    ) -> (Result<factum_contract::http::HttpAnswer, String>, Heard) {
+    ) -> (Result<HttpAnswer, String>, Heard) {
         match self.transport.ask(target, request, limit).await {
             Asked::Answered(answer) => {
                 let heard = match answer.status {
@@ -292,7 +282,7 @@ impl Carrying<'_> {
         contract: &Contract,
         epoch: Epoch,
     ) -> Result<HttpRequest, BuildError> {
-        effect_request(self.keys, record, contract, epoch)
+        effect_request(self.keys, &record.action, contract, epoch)
     }
 
     fn key(&self, record: &Record, contract: &Contract, epoch: Epoch) -> String {
@@ -310,39 +300,62 @@ impl Carrying<'_> {
 /// [`BuildError`] names the member that does not fit.
 pub(crate) fn effect_request(
     keys: &Keys,
-    record: &Record,
+    action: &Action,
     contract: &Contract,
     epoch: Epoch,
 ) -> Result<HttpRequest, BuildError> {
-    let content = &record.action.content;
-    let key = contract.encode_key(&keys.provider_key(record.action.identity_hash, epoch));
-    let reference = contract.encode_reference(&keys.reference(record.action.identity_hash));
+    let content = &action.content;
+    let key = contract.encode_key(&keys.provider_key(action.identity_hash, epoch));
+    let reference = contract.encode_reference(&keys.reference(action.identity_hash));
     let payload = if content.payload == "null" {
         &[]
     } else {
         content.payload.as_bytes()
     };
-    contract.effect_request(&EffectInput {
-        params: &params(record),
+    let input = EffectInput {
+        params: &params(action),
         payload,
         key: contract.sends_key().then_some(key.as_str()),
         reference: &reference,
-    })
+    };
+    // The same instant on every attempt, so that the bytes are the same.
+    contract.effect_request_recorded_at(&input, action.intent.submitted_at)
 }
 
 /// The submission's params. They were checked to be an object at submission.
-fn params(record: &Record) -> serde_json::Map<String, serde_json::Value> {
-    serde_json::from_str(&record.action.content.params).unwrap_or_default()
+fn params(action: &Action) -> serde_json::Map<String, serde_json::Value> {
+    serde_json::from_str(&action.content.params).unwrap_or_default()
 }
 
-/// A hit on an earlier page stands, whatever became of the later ones.
-fn found_before(so_far: Option<LookupReading>) -> Option<LookupAnswer> {
-    so_far
+/// A hit on an earlier page stands, whatever became of the later ones; else nothing can be said.
+fn found_or(so_far: Option<LookupReading>, why: String) -> LookupAnswer {
+    let found = so_far
         .map(|reading| reading.answer)
-        .filter(|answer| matches!(answer, LookupAnswer::Found(_)))
+        .filter(|answer| matches!(answer, LookupAnswer::Found(_)));
+    found.unwrap_or(LookupAnswer::Inconclusive { why })
 }
 
-fn attempt_ended(attempt: AttemptNo, ended: Ended, contract: &Contract, ours: &Ours) -> Brought {
+/// No request could be built, so nothing was sent.
+fn not_built(request: RequestRef, detail: String) -> Brought {
+    let fact = match request {
+        RequestRef::Attempt(attempt) => Fact::NotSent {
+            attempt,
+            phase: Phase::Prepare,
+            detail,
+        },
+        RequestRef::Cancel(no) => Fact::CancelAnswered {
+            no,
+            answer: CancelAnswer::NotSent { why: detail },
+        },
+    };
+    Brought::new(vec![fact], Heard::NotBegun)
+}
+
+fn attempt_ended(
+    attempt: AttemptNo,
+    ended: Ended,
+    read: impl FnOnce(&HttpAnswer) -> Reading,
+) -> Brought {
     match ended {
         Ended::NotSent { phase, detail } => {
             let heard = if phase == Phase::Prepare {
@@ -384,7 +397,7 @@ fn attempt_ended(attempt: AttemptNo, ended: Ended, contract: &Contract, ours: &O
         Ended::Answered {
             answer, read_at, ..
         } => {
-            let reading = contract.read_answer_to(&answer, ours);
+            let reading = read(&answer);
             let heard = heard_of(&reading.class, answer.status, reading.retry_after);
             let date = answer.header("date").and_then(http_date);
             let capture = Capture {

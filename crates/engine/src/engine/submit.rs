@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use factum_core::{ActionId, Epoch, Fact, IdentityHash, Intent, Known, Timestamp};
+use factum_core::{ActionId, Epoch, Fact, IdentityHash, Intent, Promises, Timestamp};
 use factum_store::{Action, Admission, Admitted, Content, NextRow, Record};
 
 use super::{Engine, Submitted, random_u64};
@@ -121,8 +121,8 @@ impl Engine {
             limits: operation.limits,
             promises: operation.promises.clone(),
         };
-        let action = self.action(checked, intent, operation, identity_hash);
-        self.check_buildable(&action, operation)?;
+        let mut action = self.action(checked, intent, operation, identity_hash);
+        action.intent.promises = self.promises_for(&action, operation)?;
         let facts = self.restored_before(&action, now).await?;
         let at = action.intent.not_before.map_or(now, |at| at.max(now));
         let why = if facts.is_empty() {
@@ -178,29 +178,15 @@ impl Engine {
         }
     }
 
-    /// What cannot be sent is refused at submission, not found out later.
-    fn check_buildable(&self, action: &Action, operation: &Operation) -> Result<(), Problem> {
-        let Some(contract) = &operation.contract else {
-            return Ok(());
+    /// What holds for this very request: escape clauses of the contract may take promises away (R4). What cannot be sent is
+    /// refused here, and not found out later.
+    fn promises_for(&self, action: &Action, operation: &Operation) -> Result<Promises, Problem> {
+        let Some(own) = &operation.contract else {
+            return Ok(operation.promises.clone());
         };
-        let trial = Record {
-            action: action.clone(),
-            known: Known::default(),
-            version: 0,
-            next: NextRow {
-                step: "none".to_owned(),
-                at: None,
-                why: String::new(),
-            },
-        };
-        effect_request(
-            &self.shared.keys,
-            &trial,
-            &contract.contract,
-            Epoch::default(),
-        )
-        .map(|_| ())
-        .map_err(|error| from_build_error(&error))
+        effect_request(&self.shared.keys, action, &own.contract, Epoch::default())
+            .map(|request| own.contract.promises_for(&request))
+            .map_err(|error| from_build_error(&error))
     }
 
     /// An identity that is older than a restore, or may be, is maybe sent even when it is new (R18).

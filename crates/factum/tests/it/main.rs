@@ -5,6 +5,7 @@
 mod accounts;
 mod answers;
 mod carriers;
+mod contracts;
 mod identity;
 mod lookups;
 mod outbox;

@@ -52,12 +52,9 @@ impl<'a> Reader<'a> {
     }
 
     /// What a positive record is worth, by the epochs that can have made it: a confirmed cancel outranks every receipt of
-    /// its epoch, and an unanswered one holds them back. A record that cannot be told apart from a withdrawn one is not
+    /// its epoch, and an unanswered one holds them back; a person's word too, for the cancel may still land. A record that cannot be told apart from a withdrawn one is not
     /// counted; that only costs another question.
     fn weigh(&self, positive: &Positive) -> Weight {
-        if positive.by_person {
-            return Weight::Counts;
-        }
         let (mut any, mut held, mut withdrawn, mut standing) = (false, false, None, false);
         for (mark, _) in self
             .known

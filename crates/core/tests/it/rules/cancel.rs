@@ -202,3 +202,26 @@ fn r5_a_cancel_that_never_left_cancels_nothing() {
     receipt.at(6).answer_with(1, AnswerClass::Done, Some("T-1"));
     assert_eq!(receipt.state(), State::Succeeded);
 }
+
+#[test]
+fn r5_a_persons_word_does_not_settle_while_a_cancel_may_still_land() {
+    let mut story = lost_and_to_be_cancelled(true);
+    let no = story.send_cancel();
+    let lost = CancelAnswer::Unknown {
+        why: "reset".to_owned(),
+    };
+    story.at(5).cancel_answer(no, lost);
+    story
+        .at(6)
+        .rule(factum_core::evidence::Ruling::Happened { receipt: None });
+    assert_eq!(
+        story.state(),
+        State::OutcomeUnknown,
+        "the effect may just be withdrawn"
+    );
+    assert_eq!(story.next().step, Step::CancelByKey { epoch: Epoch(0) });
+    let again = story.at(8).send_cancel();
+    let too_late = CancelAnswer::TooLate { receipt: None };
+    story.at(9).cancel_answer(again, too_late);
+    assert_eq!(story.state(), State::Succeeded, "it stands after all");
+}

@@ -74,6 +74,10 @@ impl<'a> Reader<'a> {
         if held {
             return Weight::HeldBack;
         }
+        if positive.by_person {
+            // Evidence against a person's word is for a person to judge (R15).
+            return Weight::Counts;
+        }
         match withdrawn {
             None => Weight::Counts,
             Some(_) if !standing => Weight::Withdrawn,

@@ -57,9 +57,7 @@ fn settled_after_a_start(folder: &Folder, bed: &Bed, point: &str, end: &End) {
     let server = folder.serve();
     let again = folder.submit(end.operation, "order-1", &business("order-1"));
     let id = again["id"].as_str().unwrap();
-    let rested = folder.status_when(id, |status| {
-        matches!(status["next"]["do"].as_str(), Some("none" | "review"))
-    });
+    let rested = folder.status_when(id, at_rest);
     let told = format!("{point} {}: {rested}", end.operation);
     assert_eq!(rested["state"], end.state, "{told}");
     let effects = bed.effects("order-1");
@@ -159,9 +157,7 @@ fn c5_written_without_an_answer_is_unknown() {
         let again = folder.submit(end.operation, "order-1", &payload);
         assert_eq!(again["joined"], true);
         let id = again["id"].as_str().unwrap();
-        let rested = folder.status_when(id, |status| {
-            matches!(status["next"]["do"].as_str(), Some("none" | "review"))
-        });
+        let rested = folder.status_when(id, at_rest);
         assert_eq!(rested["state"], end.state, "{}: {rested}", end.operation);
         let landed = folder.status_when(id, |_| bed.effects("order-1") > 0);
         assert!(
@@ -191,9 +187,7 @@ fn a_process_that_stood_still_repeats_nothing() {
             .as_str()
             .unwrap()
             .to_owned();
-        let rested = folder.status_when(&id, |status| {
-            matches!(status["next"]["do"].as_str(), Some("none" | "review"))
-        });
+        let rested = folder.status_when(&id, at_rest);
         assert_eq!(rested["state"], end.state, "{}: {rested}", end.operation);
         assert!(
             end.effects.contains(&bed.effects("order-1")),
@@ -202,6 +196,44 @@ fn a_process_that_stood_still_repeats_nothing() {
         );
         server.stop();
     }
+}
+
+/// B79, B80: the engine comes back after the destination's window for the key is over. Nothing is sent again; a person decides.
+#[test]
+fn after_the_window_a_restarted_engine_sends_nothing_by_key() {
+    let bed = Bed::start();
+    let folder = Folder::with(&bed);
+    // The built-in contract with a window of 40 s, of which 30 s are kept as a margin.
+    let text = include_str!("../../../../contracts/testbed/key.sync.toml");
+    let short = text.replace(
+        "retention = { floor = \"24 h\" }",
+        "retention = { floor = \"40 s\" }",
+    );
+    assert_ne!(text, short);
+    folder.write("contracts/testbed/key.sync.toml", &short);
+    let written = folder.read("factum.toml");
+    folder.write(
+        "factum.toml",
+        &format!("contracts = \"contracts\"\n{written}"),
+    );
+    let server = folder.serve();
+    folder.submit("key.sync", "order-1", &slow("order-1", 1_500));
+    until_delivered(&bed);
+    server.child.kill();
+    pause(9_000);
+    let server = folder.serve();
+    let id = folder.json(&["list"])["actions"][0]["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let rested = folder.status_when(&id, at_rest);
+    assert_eq!(
+        (&rested["state"], &rested["next"]["do"]),
+        (&json!("outcome_unknown"), &json!("review")),
+        "{rested}"
+    );
+    assert_eq!((bed.effects("order-1"), bed.deliveries()), (1, 1));
+    server.stop();
 }
 
 fn slow(name: &str, millis: u64) -> Value {
@@ -219,13 +251,22 @@ fn until_delivered(bed: &Bed) {
 }
 
 /// Stops the process like a suspended machine, and lets it go on.
+fn stand_still(server: &Server, millis: u64) {
+    let pid = Pid::from_raw(i32::try_from(server.child.id()).unwrap()).unwrap();
+    kill_process(pid, Signal::STOP).unwrap();
+    pause(millis);
+    kill_process(pid, Signal::CONT).unwrap();
+}
+
+/// Nothing more happens by itself.
+fn at_rest(status: &Value) -> bool {
+    matches!(status["next"]["do"].as_str(), Some("none" | "review"))
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "the pause itself is what is tested; nothing is waited for"
 )]
-fn stand_still(server: &Server, millis: u64) {
-    let pid = Pid::from_raw(i32::try_from(server.child.id()).unwrap()).unwrap();
-    kill_process(pid, Signal::STOP).unwrap();
+fn pause(millis: u64) {
     std::thread::sleep(std::time::Duration::from_millis(millis));
-    kill_process(pid, Signal::CONT).unwrap();
 }

@@ -15,6 +15,7 @@ mod doctor;
 mod explain;
 mod file;
 mod review;
+mod seeds;
 mod serve;
 mod support;
 mod testbed;

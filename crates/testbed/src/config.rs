@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use factum_faults::FaultPlan;
 
+use crate::stand_in::StandIn;
+
 /// Everything that [`Testbed::start`](crate::Testbed::start) needs.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -20,6 +22,8 @@ pub struct Config {
     pub faults: FaultPlan,
     /// The token that destinations ask for as `Authorization: Bearer …`; else 401. Default: none is asked for.
     pub bearer: Option<String>,
+    /// Destinations of the catalogue that are stood in for, beside the five kinds. Default: none.
+    pub stand_ins: Vec<StandIn>,
     /// How the destinations behave.
     pub settings: Settings,
     /// What is bounded.
@@ -35,6 +39,7 @@ impl Default for Config {
             ledger: None,
             faults: FaultPlan::none(),
             bearer: None,
+            stand_ins: Vec::new(),
             settings: Settings::default(),
             limits: Limits::default(),
         }

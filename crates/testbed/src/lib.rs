@@ -42,6 +42,7 @@ mod ledger;
 pub mod routes;
 mod serve;
 mod shared;
+mod stand_in;
 mod wire;
 mod world;
 
@@ -50,3 +51,4 @@ pub use counts::{Counts, Filter};
 pub use error::Error;
 pub use handle::{Handle, LedgerView, Testbed};
 pub use ledger::{Event, Kind, Mode, Row};
+pub use stand_in::{Lie, StandIn};

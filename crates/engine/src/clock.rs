@@ -80,7 +80,8 @@ impl AnchoredClock {
         apart
     }
 
-    fn read(&self, local: LocalReading) -> Timestamp {
+    /// The store's time as these readings have it.
+    pub fn read(&self, local: LocalReading) -> Timestamp {
         let anchor = *self
             .anchor
             .lock()
@@ -93,6 +94,15 @@ impl Clock for AnchoredClock {
     fn now(&self) -> Timestamp {
         self.read(LocalReading::take())
     }
+}
+
+/// A step of the wall clock beyond this puts the clock in doubt, and a destination's time that is nearer ends the doubt.
+pub const STEP_MAX: Span = Span::from_secs(30);
+
+/// Whether a destination's own time agrees with ours, so that a clock in doubt is trusted again (R11).
+#[must_use]
+pub fn agrees(date: Timestamp, now: Timestamp) -> bool {
+    date.since(now).max(now.since(date)) <= STEP_MAX
 }
 
 /// A span as the standard library has it.

@@ -18,6 +18,7 @@ use tokio::task::JoinHandle;
 use crate::accounts::Accounts;
 use crate::clock::{AnchoredClock, LocalReading};
 use crate::destination::Destination;
+use crate::driver::answers::due_at;
 use crate::driver::{Driver, DriverLimits, Event};
 use crate::keys::Keys;
 use crate::problem::Problem;
@@ -275,7 +276,7 @@ impl Engine {
     }
 
     async fn look_at(&self, record: &Record, at: Timestamp) {
-        self.tell(shell::due_at(record, at)).await;
+        self.tell(due_at(record, at)).await;
     }
 
     /// The loop may be gone while the engine shuts down; what is recorded is found again at the next start.

@@ -6,6 +6,7 @@
 //! Read [`driver`] first, then `shell.rs`; [`Engine`] is what the library and the server hold.
 
 mod accounts;
+pub mod admission;
 pub mod canonical;
 mod carry;
 pub mod clock;
@@ -14,9 +15,12 @@ pub mod driver;
 mod engine;
 pub mod failpoint;
 pub mod keys;
+pub mod left_behind;
+pub mod messages;
 pub mod problem;
 pub mod reading;
 mod recover;
+pub mod rulings;
 mod shell;
 pub mod submission;
 

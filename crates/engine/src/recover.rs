@@ -1,9 +1,10 @@
 //! What a former process left: found at start, before anything is carried out.
 
-use factum_core::{ActionId, Fact, Timestamp};
-use factum_store::{Record, Restore, StoreError, StoreErrorKind};
+use factum_core::{ActionId, Timestamp};
+use factum_store::{Restore, StoreError, StoreErrorKind};
 
 use crate::driver::{Driver, Event};
+use crate::left_behind::{left_behind, restored};
 use crate::problem::Problem;
 use crate::shell::Shared;
 
@@ -72,7 +73,7 @@ async fn look_after(
     let Some(record) = shared.store.load(action).await? else {
         return Ok(None);
     };
-    let facts = left_behind(shared, &record, restore, gone_at);
+    let facts = left_behind(shared.worker, &record, restore, gone_at);
     if facts.is_empty() {
         return Ok(None);
     }
@@ -83,55 +84,6 @@ async fn look_after(
 /// One damaged row must not stop the others.
 fn is_damage(error: &StoreError) -> bool {
     matches!(error.kind, StoreErrorKind::Corrupt { .. })
-}
-
-/// What a start has to record about one action.
-fn left_behind(
-    shared: &Shared,
-    record: &Record,
-    restore: Option<&Restore>,
-    gone_at: Option<Timestamp>,
-) -> Vec<Fact> {
-    let mut facts = Vec::new();
-    if let Some(at) = gone_at {
-        let mut workers: Vec<_> = record
-            .known
-            .open_marks()
-            .into_iter()
-            .map(|(_, worker)| worker)
-            .collect();
-        workers.sort_unstable();
-        workers.dedup();
-        let gone = workers
-            .into_iter()
-            .filter(|worker| *worker != shared.worker);
-        facts.extend(gone.map(|worker| Fact::ProcessGone { worker, at }));
-    }
-    facts.extend(restore.and_then(|restore| restored(record, restore)));
-    facts
-}
-
-fn restored(record: &Record, restore: &Restore) -> Option<Fact> {
-    let intent = &record.action.intent;
-    let older = intent.submitted_at < restore.at;
-    if !older
-        || record.status().is_settled()
-        || record
-            .known
-            .restored_at()
-            .is_some_and(|at| at >= restore.at)
-    {
-        return None;
-    }
-    let first_arrival = intent
-        .intent_at
-        .unwrap_or(intent.submitted_at)
-        .min(restore.copy_until);
-    Some(Fact::StoreRestored {
-        copy_until: restore.copy_until,
-        at: restore.at,
-        first_arrival: Some(first_arrival),
-    })
 }
 
 /// Records of everything unsettled that it may have been sent after the copy was made.

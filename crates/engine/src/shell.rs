@@ -12,32 +12,26 @@ use std::time::Duration;
 
 use factum_contract::Contract;
 use factum_core::evidence::PermissionKind;
-use factum_core::{ActionId, Evidence, Fact, Span, State, Timestamp, WorkerNonce};
-use factum_store::{
-    Admission, Admitted, Claim, Claimed, Committed, Record, Recorded, Store, StoreError,
-};
+use factum_core::{ActionId, Fact, Span, State, Timestamp, WorkerNonce};
+use factum_store::{Admission, Admitted, Claimed, Committed, Record, Recorded, Store, StoreError};
 use factum_transport::{Clock, Transport};
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::task::{Id, JoinSet};
 
 use crate::accounts::Accounts;
-use crate::carry::{Brought, Carrying};
-use crate::clock::{AnchoredClock, LocalReading, duration};
+use crate::carry::Carrying;
+use crate::clock::{AnchoredClock, LocalReading, STEP_MAX, agrees, duration};
 use crate::destination::{Destination, Reach};
+use crate::driver::answers::{self, STORE_REST, Submitted, Wrote, owner};
 use crate::driver::gate::Heard;
 use crate::driver::{Command, Commit, Driver, Event, SendOut};
 use crate::failpoint::{CrashPoint, reach};
 use crate::keys::Keys;
+use crate::messages::Brought;
 use guard::{ended_event, first_mark, handle};
 
 /// How often the clock is anchored anew, and doubts are seen after.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
-/// A step of the wall clock beyond this puts it in doubt.
-const STEP_MAX: Span = Span::from_secs(30);
-/// How long the shell waits before it bothers a store again that could not write.
-const STORE_REST: Span = Span::from_secs(1);
-/// How long an action rests whose rows are damaged, or that the database has another complaint about.
-const DAMAGE_REST: Span = Span::from_secs(60);
 
 /// An action's state changed, or may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -216,18 +210,6 @@ async fn look_around(shared: &Shared) -> Event {
     }
 }
 
-fn owner(command: &Command) -> ActionId {
-    match command {
-        Command::Claim(action, _)
-        | Command::LookUp(action, _)
-        | Command::Poll(action, ..)
-        | Command::Record(action, _) => *action,
-        Command::Commit(commit) => commit.record.id(),
-        Command::Send(send) => send.record.id(),
-        Command::Release(claim) => claim.action,
-    }
-}
-
 async fn carry_out(shared: Arc<Shared>, command: Command) -> Event {
     match command {
         Command::Claim(action, lease) => claim(&shared, action, lease).await,
@@ -255,140 +237,60 @@ async fn admit(
     marked: bool,
     reply: oneshot::Sender<Result<Admitted, StoreError>>,
 ) -> Event {
-    let id = admission.action.intent.action;
-    let destination = admission.action.scope.destination.clone();
-    let (event, answer) = match shared.store.admit(admission).await {
-        Ok(Admitted::Created(record, Some(claim))) if marked => {
-            reach(CrashPoint::C4);
-            (
-                Event::Admitted(claim, record.clone()),
-                Ok(Admitted::Created(record, None)),
-            )
-        }
-        Ok(Admitted::Created(record, _)) => {
-            let event = due(&record, shared.now());
-            (event, Ok(Admitted::Created(record, None)))
-        }
-        Ok(other) => {
-            let event = if marked {
-                Event::NotAdmitted(id, None)
-            } else {
-                Event::Woke
-            };
-            (event, Ok(other))
-        }
-        // A failure leaves in doubt whether it was recorded, and its caller may never come back: it is looked for.
-        Err(error) => {
-            let again = shared.now() + STORE_REST;
-            let event = if marked {
-                Event::NotAdmitted(id, Some(again))
-            } else {
-                Event::Due {
-                    action: id,
-                    destination,
-                    at: again,
-                }
-            };
-            (event, Err(error))
-        }
+    let submitted = Submitted {
+        action: admission.action.intent.action,
+        destination: admission.action.scope.destination.clone(),
+        marked,
     };
+    let answer = shared.store.admit(admission).await;
+    if marked && matches!(answer, Ok(Admitted::Created(_, Some(_)))) {
+        reach(CrashPoint::C4);
+    }
+    let (event, answer) = answers::admitted(submitted, answer, shared.now());
     // A caller that went away meanwhile repeats its submission, and joins.
     let _ = reply.send(answer);
     event
 }
 
-/// An action is to be looked at when its next step is due.
-fn due(record: &Record, now: Timestamp) -> Event {
-    due_at(record, record.next.at.unwrap_or(now))
-}
-
-/// An action is to be looked at at this time.
-pub(crate) fn due_at(record: &Record, at: Timestamp) -> Event {
-    Event::Due {
-        action: record.id(),
-        destination: record.action.scope.destination.clone(),
-        at,
-    }
-}
-
 async fn claim(shared: &Shared, action: ActionId, lease: Span) -> Event {
     reach(CrashPoint::C2);
-    match shared.store.claim(action, shared.worker, lease).await {
-        Ok(Claimed::Held(claim, record)) => {
-            reach(CrashPoint::C3);
-            Event::Claimed(claim, record)
-        }
-        Ok(Claimed::Busy(until)) => Event::NotClaimed(action, Some(until)),
-        Ok(Claimed::Gone) => Event::NotClaimed(action, None),
-        Err(error) => {
-            tracing::warn!(%action, %error, "could not claim");
-            Event::NotClaimed(action, Some(shared.clock.now() + rest_after(&error)))
-        }
+    let answer = shared.store.claim(action, shared.worker, lease).await;
+    match &answer {
+        Ok(Claimed::Held(..)) => reach(CrashPoint::C3),
+        Ok(Claimed::Busy(_) | Claimed::Gone) => {}
+        Err(error) => tracing::warn!(%action, %error, "could not claim"),
     }
-}
-
-/// How long an action rests that the store could not hand out. What does not pass by itself may still be put right by
-/// somebody, so the action is never given up while the process lives (law 8).
-fn rest_after(error: &StoreError) -> Span {
-    if error.is_passing() {
-        STORE_REST
-    } else {
-        DAMAGE_REST
-    }
+    answers::claimed(action, answer, shared.now())
 }
 
 async fn write(shared: &Shared, commit: Commit) -> Event {
-    let Commit {
-        claim,
-        mut record,
-        facts,
-        next,
-    } = commit;
-    let action = record.id();
-    match shared
-        .store
-        .commit(&claim, facts.clone(), next.clone())
-        .await
-    {
-        Ok(Committed::Durable(recorded)) => {
-            if facts
-                .iter()
-                .any(|fact| matches!(fact, Fact::Marked(_) | Fact::CancelMarked(_)))
-            {
-                reach(CrashPoint::C4);
-            } else if facts.iter().any(|fact| matches!(fact, Fact::Answered(_))) {
-                reach(CrashPoint::C7);
-            }
-            absorb(&mut record, &recorded, facts);
-            record.next = next;
+    let action = commit.record.id();
+    let (facts, next) = (commit.facts.clone(), commit.next.clone());
+    let answer = shared.store.commit(&commit.claim, facts, next).await;
+    match &answer {
+        Ok(Committed::Durable(_)) => reach_written(&commit.facts),
+        Ok(Committed::Stale) => {}
+        Err(error) => tracing::warn!(%action, %error, "could not commit"),
+    }
+    match answers::wrote(commit, answer, shared.now()) {
+        Wrote::Durable(event, recorded) => {
             announce(shared, action, &recorded);
-            Event::Committed(held_at(claim, &recorded), record)
+            event
         }
-        Ok(Committed::Stale) => {
+        Wrote::Not(event, claim) => {
             let _ = shared.store.release(claim).await;
-            Event::NotCommitted(action, shared.clock.now())
-        }
-        Err(error) => {
-            tracing::warn!(%action, %error, "could not commit");
-            let _ = shared.store.release(claim).await;
-            Event::NotCommitted(action, shared.clock.now() + STORE_REST)
+            event
         }
     }
 }
 
-fn held_at(claim: Claim, recorded: &Recorded) -> Claim {
-    claim.at_version(recorded.version)
-}
-
-fn absorb(record: &mut Record, recorded: &Recorded, facts: Vec<Fact>) {
-    for (id, fact) in recorded.ids.iter().zip(facts) {
-        record.known.absorb(&Evidence {
-            id: *id,
-            at: recorded.at,
-            fact,
-        });
+fn reach_written(facts: &[Fact]) {
+    let marks = |fact: &Fact| matches!(fact, Fact::Marked(_) | Fact::CancelMarked(_));
+    if facts.iter().any(marks) {
+        reach(CrashPoint::C4);
+    } else if facts.iter().any(|fact| matches!(fact, Fact::Answered(_))) {
+        reach(CrashPoint::C7);
     }
-    record.version = recorded.version;
 }
 
 fn announce(shared: &Shared, action: ActionId, recorded: &Recorded) {
@@ -433,9 +335,7 @@ async fn send_out(shared: &Shared, send: SendOut) -> Event {
         None => not_carried(&permission, "the destination is not configured any more"),
     };
     // A destination that answers shows its own time; where that agrees with ours, a clock in doubt is trusted again.
-    if let Some(date) = brought.date
-        && date.since(shared.now()).max(shared.now().since(date)) <= STEP_MAX
-    {
+    if brought.date.is_some_and(|date| agrees(date, shared.now())) {
         shared.clock_in_doubt.store(false, Ordering::Relaxed);
     }
     Event::Ended {
@@ -565,28 +465,5 @@ impl Shared {
     /// The store's time as this process knows it.
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use factum_store::StoreErrorKind;
-
-    /// Law 8: no error of the store makes the loop forget an action.
-    #[test]
-    fn an_action_that_cannot_be_claimed_is_tried_again() {
-        let text = || "test".to_owned();
-        let (what, how) = (text(), text());
-        let rests = [
-            (StoreErrorKind::Unavailable(text()), STORE_REST),
-            (StoreErrorKind::InDoubt(text()), STORE_REST),
-            (StoreErrorKind::Full, STORE_REST),
-            (StoreErrorKind::Corrupt { what, how }, DAMAGE_REST),
-            (StoreErrorKind::Database(text()), DAMAGE_REST),
-        ];
-        for (kind, rest) in rests {
-            assert_eq!(rest_after(&StoreError::new("claiming", kind)), rest);
-        }
     }
 }

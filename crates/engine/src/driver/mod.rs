@@ -8,6 +8,7 @@
 //! that was a mark, one send → evidence, in one commit with the next decision → the next step, or the claim given back.
 
 mod admit;
+pub mod answers;
 mod exchange;
 pub mod gate;
 pub(crate) mod held;

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use factum_core::evidence::{RequestRef, Ruling, Verdict};
-use factum_core::{ActionId, EvidenceId, Fact, State, Status, Timestamp};
+use factum_core::evidence::{Ruling, Verdict};
+use factum_core::{ActionId, EvidenceId, Fact, State};
 use factum_store::Record;
 use tokio::sync::mpsc;
 
 use super::{Cancelled, Engine};
+use crate::driver::answers::due_at;
 use crate::problem::{Code, Problem};
-use crate::shell::{Change, Message, Shared, due_at};
+use crate::rulings::{answers_too, check_applies, verdict_applies};
+use crate::shell::{Change, Message, Shared};
 
 impl Engine {
     /// Withdraws an action: no more sends. What may have been sent stays unknown until there is evidence.
@@ -76,13 +78,7 @@ impl Engine {
         id: ActionId,
         verdict: &[EvidenceId],
     ) -> Result<(), Problem> {
-        let open = self.load(id).await?.known.open_review_ids();
-        let before = open
-            .into_iter()
-            .filter(|review| verdict.iter().any(|verdict| review < verdict));
-        let facts: Vec<Fact> = before
-            .map(|supersedes| Fact::Released { supersedes })
-            .collect();
+        let facts = answers_too(&self.load(id).await?, verdict);
         if !facts.is_empty() {
             self.record(id, facts).await?;
         }
@@ -94,20 +90,7 @@ impl Engine {
     /// # Errors
     /// [`Code::DoesNotApply`] where the destination has no lookup, or the action is settled.
     pub async fn check_again(&self, id: ActionId, by: &str) -> Result<Record, Problem> {
-        let record = self.load(id).await?;
-        let status = record.status();
-        let refuse = |rule: &str, remedy: &str| {
-            Err(Problem::new(Code::DoesNotApply, "", rule, remedy).about(id))
-        };
-        if record.action.intent.promises.lookup.is_none() {
-            return refuse(
-                "the destination offers no lookup",
-                "look there by hand, and give a verdict",
-            );
-        }
-        if status.state.is_final() {
-            return refuse("the action is settled", "read its evidence");
-        }
+        check_applies(&self.load(id).await?)?;
         let at = self.shared.store.now().await?;
         self.record(
             id,
@@ -155,65 +138,4 @@ async fn record_and_look(
         state: record.status().state,
     });
     Ok(recorded.ids)
-}
-
-fn cancel_in_flight(record: &Record) -> bool {
-    let open = record.known.open_marks();
-    open.iter()
-        .any(|(request, _)| matches!(request, RequestRef::Cancel(_)))
-}
-
-/// Whether anything could follow from this ruling.
-fn verdict_applies(
-    record: &Record,
-    status: &Status,
-    ruling: &Ruling,
-    now: Timestamp,
-) -> Result<(), Problem> {
-    let id = record.id();
-    let refuse = |rule: String, remedy: &str| {
-        Err(Problem::new(Code::DoesNotApply, "/verdict", rule, remedy).about(id))
-    };
-    let open = matches!(status.state, State::OutcomeUnknown | State::Accepted);
-    let disputed = status.contradicted || status.duplicate_suspected();
-    let word = status.state.name();
-    match ruling {
-        // What a person has seen there may be what a cancel on its way takes back.
-        _ if status.state == State::Dispatching || cancel_in_flight(record) => refuse(
-            "a request is in flight".to_owned(),
-            "wait until it ended; then give the verdict",
-        ),
-        Ruling::Happened { .. } | Ruling::DidNotHappen | Ruling::CannotBeKnown
-            if !open && !disputed =>
-        {
-            refuse(
-                format!("the state is {word}, which the evidence already supports"),
-                "read the evidence; a verdict is for what is not known",
-            )
-        }
-        Ruling::SendAgain if status.state == State::Succeeded && !disputed => refuse(
-            "the effect exists".to_owned(),
-            "for a second effect, submit again under another key",
-        ),
-        Ruling::SendAgain
-            if record
-                .action
-                .intent
-                .deadline
-                .is_some_and(|deadline| now >= deadline) =>
-        {
-            refuse(
-                "the deadline has passed, and nothing is sent after it".to_owned(),
-                "submit again under another key, once it is certain that nothing happened",
-            )
-        }
-        Ruling::SendAgain if record.known.is_withdrawn() => refuse(
-            "the action was withdrawn, or its authority ended".to_owned(),
-            "submit again under another key, once it is certain that nothing happened",
-        ),
-        Ruling::Happened { .. }
-        | Ruling::DidNotHappen
-        | Ruling::CannotBeKnown
-        | Ruling::SendAgain => Ok(()),
-    }
 }

@@ -3,14 +3,14 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use factum_core::{ActionId, Epoch, Fact, IdentityHash, Intent, Promises, Timestamp};
-use factum_store::{Action, Admission, Admitted, Content, NextRow, Record};
+use factum_core::Timestamp;
+use factum_store::{Action, Admission, Admitted, Record};
 
 use super::{Engine, Submitted, random_u64};
-use crate::carry::effect_request;
+use crate::admission::Terms;
 use crate::destination::{Destination, Operation};
 use crate::failpoint::{CrashPoint, reach};
-use crate::problem::{Code, Problem, from_build_error};
+use crate::problem::{Code, Problem};
 use crate::shell::Message;
 use crate::submission::{Checked, Submission};
 use tokio::sync::oneshot;
@@ -95,119 +95,19 @@ impl Engine {
     }
 
     async fn admission(&self, checked: Checked, now: Timestamp) -> Result<Admission, Problem> {
-        let (destination, operation) =
-            self.operation(&checked.scope.destination, &checked.scope.operation)?;
-        if let Some(deadline) = checked.deadline.filter(|deadline| *deadline <= now) {
-            let rule = format!("the deadline is {} in the past", now.since(deadline));
-            return Err(Problem::new(
-                Code::DeadlinePassed,
-                "/deadline",
-                rule,
-                "set a later one, or leave it out",
-            ));
-        }
-        let keys = &self.shared.keys;
-        let identity_hash = keys.identity(&checked.scope, &checked.identity);
-        let id = ActionId::new(now, identity_hash.lane(), random_u64());
-        let intent = Intent {
-            action: id,
-            submitted_at: now,
-            intent_at: checked.intent_at,
-            not_before: checked.not_before,
-            deadline: checked.deadline,
-            approved_until: None,
-            finish: operation.finish,
-            preference: operation.preference.clone(),
-            limits: operation.limits,
-            promises: operation.promises.clone(),
+        let scope = &checked.scope;
+        let (destination, operation) = self.operation(&scope.destination, &scope.operation)?;
+        let restore = self.shared.store.restore().await?;
+        let terms = Terms {
+            keys: &self.shared.keys,
+            operation,
+            restore: restore.as_ref(),
+            restore_grace: self.restore_grace,
         };
-        let mut action = self.action(checked, intent, operation, identity_hash);
-        action.intent.promises = self.promises_for(&action, operation)?;
-        let facts = self.restored_before(&action, now).await?;
-        let at = action.intent.not_before.map_or(now, |at| at.max(now));
-        let why = if facts.is_empty() {
-            "recorded and not sent yet"
-        } else {
-            "it may have been sent before a restore"
-        };
+        let admission = terms.admission(checked, now, random_u64())?;
+        let id = admission.action.intent.action;
         tracing::debug!(action = %id, destination = %destination.name, "submission checked");
-        Ok(Admission {
-            action,
-            facts,
-            next: NextRow {
-                step: "send".to_owned(),
-                at: Some(at),
-                why: why.to_owned(),
-            },
-            claim_for: None,
-        })
-    }
-
-    fn action(
-        &self,
-        checked: Checked,
-        intent: Intent,
-        operation: &Operation,
-        identity_hash: IdentityHash,
-    ) -> Action {
-        let keys = &self.shared.keys;
-        Action {
-            fingerprint: keys.fingerprint(&checked.params_canonical, &checked.payload_canonical),
-            members: checked
-                .compared
-                .iter()
-                .map(|(pointer, value)| {
-                    (pointer.clone(), keys.member(identity_hash, pointer, value))
-                })
-                .collect(),
-            identity_hash,
-            scope: checked.scope,
-            identity: checked.identity,
-            content: Content {
-                contract: operation
-                    .contract
-                    .as_ref()
-                    .map_or([0; 32], |own| own.contract.digest()),
-                params: checked.params,
-                payload: checked.payload,
-                summary: checked.summary,
-                conversation: checked.conversation,
-                trace: checked.trace,
-            },
-            intent,
-        }
-    }
-
-    /// What holds for this very request: escape clauses of the contract may take promises away (R4). What cannot be sent is
-    /// refused here, and not found out later.
-    fn promises_for(&self, action: &Action, operation: &Operation) -> Result<Promises, Problem> {
-        let Some(own) = &operation.contract else {
-            return Ok(operation.promises.clone());
-        };
-        effect_request(&self.shared.keys, action, &own.contract, Epoch::default())
-            .map(|request| own.contract.promises_for(&request))
-            .map_err(|error| from_build_error(&error))
-    }
-
-    /// An identity that is older than a restore, or may be, is maybe sent even when it is new (R18).
-    async fn restored_before(&self, action: &Action, now: Timestamp) -> Result<Vec<Fact>, Problem> {
-        let Some(restore) = self.shared.store.restore().await? else {
-            return Ok(Vec::new());
-        };
-        let maybe_sent = match action.intent.intent_at {
-            Some(intent_at) => intent_at < restore.at,
-            None => now < restore.at + self.restore_grace,
-        };
-        let first_arrival = action
-            .intent
-            .intent_at
-            .map(|intent_at| intent_at.min(restore.copy_until));
-        let fact = Fact::StoreRestored {
-            copy_until: restore.copy_until,
-            at: restore.at,
-            first_arrival,
-        };
-        Ok(if maybe_sent { vec![fact] } else { Vec::new() })
+        Ok(admission)
     }
 
     fn operation(

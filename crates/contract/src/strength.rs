@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use factum_core::promise::{KeyPromise, ProcessingMax};
+
 use crate::claims::Grade;
 use crate::contract::Contract;
 use crate::key::Role;
@@ -11,7 +13,7 @@ use crate::key::Role;
 pub enum Strength {
     /// Safe to repeat within a published window, and the repeat answers.
     A,
-    /// A repeat is recognised, within a window that nobody can count on.
+    /// A repeat is recognised, but the window cannot be counted on, or nothing is stated about a repeat beside the first.
     B,
     /// A repeat meets what is there under a name of ours: a conflict, or the same record.
     C,
@@ -37,15 +39,14 @@ impl Contract {
     /// How strong it is, by what may be relied on.
     #[must_use]
     pub fn strength(&self) -> Strength {
-        let key = self.key.as_ref();
-        let named = key.is_some_and(|key| key.role != Role::Key) || self.effect.upsert;
-        let retention = self.relied_retention();
-        if named && (retention.is_some() || self.effect.upsert) {
+        let promises = self.promises();
+        let named = self.key.as_ref().is_some_and(|key| key.role != Role::Key);
+        if self.effect.upsert || (named && promises.key.is_some()) {
             return Strength::C;
         }
-        match retention.map(|retention| retention.floor()) {
-            Some(Some(_)) => Strength::A,
-            Some(None) => Strength::B,
+        match promises.key {
+            Some(key) if repeats(key, promises.processing_max) => Strength::A,
+            Some(_) => Strength::B,
             None if self.lookup.is_some() => Strength::D,
             None => Strength::E,
         }
@@ -57,6 +58,13 @@ impl Contract {
         let sections = self.claiming_sections().into_iter();
         sections.filter_map(|path| self.claims.grade(path)).max()
     }
+}
+
+/// Whether a lost answer can be followed by a repeat at all: the window has a floor, and either the behaviour of a repeat beside
+/// the first is stated, or there is a time after which the first no longer runs (R4).
+fn repeats(key: KeyPromise, processing_max: ProcessingMax) -> bool {
+    key.retention.floor().is_some()
+        && (key.concurrent_repeat_stated || processing_max.span().is_some())
 }
 
 impl Grade {

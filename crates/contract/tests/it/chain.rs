@@ -8,7 +8,7 @@ use factum_contract::{
     Catalogue, Contract, Decision, Meanwhile, Outcome, Rehearsed, Script, Shown, Strength,
 };
 use factum_core::evidence::{AnswerClass, PermissionKind, ReviewWhy};
-use factum_core::promise::{Authority, Consequence, Promises, Retention};
+use factum_core::promise::{Authority, Consequence, Promises};
 use factum_core::{Span, State, Step};
 
 /// A situation: its name, and its script where it can come about.
@@ -366,25 +366,10 @@ fn the_classes_say_what_the_chains_do() {
             return Ok(());
         }
         let by_key = sends(played).any(|(kind, _)| kind == PermissionKind::SameKey);
-        let unbounded = played
-            .promises
-            .key
-            .is_some_and(|key| key.retention == Retention::Unbounded);
         match contract.strength() {
-            // R4: while the first may still run, a repeat needs its behaviour stated, or a bound on the first.
-            Strength::A => {
-                let stated = played
-                    .promises
-                    .key
-                    .is_some_and(|key| key.concurrent_repeat_stated);
-                let bounded = played.promises.processing_max.span().is_some();
-                ensure(
-                    by_key == (stated || bounded),
-                    "is repeated without leave, or not with it",
-                )
-            }
-            Strength::D | Strength::E => ensure(!by_key || unbounded, "repeated without a window"),
-            Strength::B | Strength::C => Ok(()),
+            Strength::A => ensure(by_key, "is class A, and is not repeated"),
+            Strength::B | Strength::D | Strength::E => ensure(!by_key, "is repeated without leave"),
+            Strength::C => Ok(()),
         }
     });
 }

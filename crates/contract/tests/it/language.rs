@@ -350,7 +350,12 @@ fn contracts_are_sorted_by_what_a_lost_answer_comes_to() {
     let by_lookup = "[lookup]\nby = \"reference\"\npath = \"/?r={reference}\"\nours = \"/r\"\nreceipt = \"none\"\nauthority = \"partial\"\nlag = \"0 s\"\n";
     let hearsay = "source = { url = \"https://a.example\", read = \"2026-11-29\", grade = \"second_hand\" }\n";
     for (rest, expected) in [
-        (KEY.to_owned(), Strength::A),
+        // R4: nothing is stated about a repeat beside the first, nor a time after which the first no longer runs.
+        (KEY.to_owned(), Strength::B),
+        (
+            KEY.replace("stored =", "concurrent = \"waits\"\nstored ="),
+            Strength::A,
+        ),
         (
             KEY.replace("{ floor = \"24 h\" }", "\"unpublished\""),
             Strength::B,

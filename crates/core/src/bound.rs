@@ -3,6 +3,7 @@
 //! `lands_by = valid_until + write limit + linger + processing_max + pause margin + skew`, shortened only by evidence that the
 //! attempt's own worker closed the socket, or that its process is gone.
 
+use crate::mistake::{Mistake, made};
 use crate::promise::ProcessingMax;
 use crate::time::{Span, Timestamp};
 
@@ -30,14 +31,28 @@ impl Bound {
         closed_at: Option<Timestamp>,
         processing: ProcessingMax,
     ) -> Option<Timestamp> {
-        let last_write = valid_until + self.write_limit + self.pause_margin;
+        let unless = |mistake, span| if made(mistake) { Span::ZERO } else { span };
+        let last_write = valid_until
+            + unless(Mistake::WriteLimitLeftOut, self.write_limit)
+            + unless(Mistake::PauseLeftOut, self.pause_margin);
         let last_write = closed_at.map_or(last_write, |closed| closed.min(last_write));
-        Some(last_write + self.linger + processing.span()? + self.skew)
+        if made(Mistake::ConnectionEndedIsOver) && closed_at.is_some() {
+            return Some(last_write);
+        }
+        Some(
+            last_write
+                + unless(Mistake::NetworkLeftOut, self.linger)
+                + unless(Mistake::ProcessingLeftOut, processing.span()?)
+                + unless(Mistake::SkewLeftOut, self.skew),
+        )
     }
 
     /// The latest instant at which a write may begin so that the request has arrived before `arrival`.
     #[must_use]
     pub fn latest_start(self, arrival: Timestamp) -> Timestamp {
+        if made(Mistake::StartIsArrival) {
+            return arrival;
+        }
         arrival - self.write_limit - self.linger - self.skew
     }
 
@@ -45,7 +60,7 @@ impl Bound {
     /// pause that is guarded against, since the check comes before the pause.
     #[must_use]
     pub fn margin_inside(self, window: Span) -> Span {
-        if window == Span::FOREVER {
+        if window == Span::FOREVER || made(Mistake::MarginLeftOut) {
             Span::ZERO
         } else {
             window_margin(window).max(self.pause_margin)

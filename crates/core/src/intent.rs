@@ -2,6 +2,7 @@
 
 use crate::bound::Bound;
 use crate::id::ActionId;
+use crate::mistake::{Mistake, made};
 use crate::promise::Promises;
 use crate::retry::Backoff;
 use crate::time::{Span, Timestamp};
@@ -35,7 +36,13 @@ impl Intent {
     /// No effect request from this instant on: the earlier of the deadline and the end of the approval (R10).
     #[must_use]
     pub fn sends_end_at(&self) -> Timestamp {
-        let ends = [self.deadline, self.approved_until];
+        let approval = self
+            .approved_until
+            .filter(|_| !made(Mistake::ApprovalEndIgnored));
+        let ends = [self.deadline, approval];
+        if made(Mistake::SentAfterDeadline) {
+            return Timestamp::NEVER;
+        }
         ends.into_iter().flatten().min().unwrap_or(Timestamp::NEVER)
     }
 }

@@ -10,6 +10,7 @@ use crate::evidence::{
     PermissionKind, PollAnswer, RequestRef, ReviewWhy, Ruling, Verdict,
 };
 use crate::id::{AttemptNo, Epoch, EvidenceId, WorkerNonce};
+use crate::mistake::{Mistake, made};
 use crate::time::Timestamp;
 
 /// All that the evidence says about one action, by what it speaks for.
@@ -134,6 +135,7 @@ impl Known {
                 request: RequestRef::Cancel(no),
                 ..
             } => self.cancel(*no, at).lease_over = true,
+            Fact::CancelMarked(_) if made(Mistake::CancelUnmarked) => {}
             Fact::CancelMarked(mark) => {
                 let known = &mut self.cancel(mark.no, at).mark;
                 *known = known.take().max(Some(mark.clone()));
@@ -379,7 +381,7 @@ impl Known {
 
     /// A cancel of this epoch may have left: nothing is sent under it any more.
     pub(crate) fn is_cancelled(&self, epoch: Epoch) -> bool {
-        self.withdrawal(epoch) != Withdrawal::NotAsked
+        self.withdrawal(epoch) != Withdrawal::NotAsked && !made(Mistake::CancelledEpochUsedAgain)
     }
 
     /// The latest cancel whose epoch still waits for an answer.
@@ -387,6 +389,7 @@ impl Known {
         self.cancels
             .values()
             .filter_map(|cancel| cancel.mark.as_ref())
+            .filter(|_| !made(Mistake::UnansweredCancelDropped))
             .rfind(|mark| self.withdrawal(mark.epoch) == Withdrawal::Unanswered)
     }
 
@@ -415,7 +418,12 @@ impl Known {
     ) -> impl Iterator<Item = (&'a Answer, &'a AnswerClass)> {
         attempt.answers.iter().map(|(id, (_, answer))| {
             let corrections = self.reread.get(id).into_iter().flat_map(BTreeMap::values);
-            (answer, corrections.fold(&answer.class, AnswerClass::weaker))
+            let read_as = if made(Mistake::RereadStrengthens) {
+                corrections.last().unwrap_or(&answer.class)
+            } else {
+                corrections.fold(&answer.class, AnswerClass::weaker)
+            };
+            (answer, read_as)
         })
     }
 
@@ -470,7 +478,7 @@ impl Known {
         self.standing_verdicts().filter(|(_, verdict)| verdict.ruling == Ruling::SendAgain).map(|(id, _)| id).find(|id| {
             !self.marks().any(|(mark, _)| {
                 matches!(mark.permission, PermissionKind::Ordered(crate::evidence::Order::Verdict(used)) if used == *id)
-            })
+            }) || made(Mistake::OrderUsedTwice)
         })
     }
 

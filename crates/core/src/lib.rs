@@ -15,6 +15,7 @@ pub mod id;
 pub mod identity;
 pub mod intent;
 pub mod known;
+pub mod mistake;
 pub mod next;
 pub mod permission;
 pub mod policy;

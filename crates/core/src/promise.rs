@@ -2,6 +2,7 @@
 //!
 //! What a contract does not state is *not promised*: every field's "nothing" is the careful value.
 
+use crate::mistake::{Mistake, made};
 use crate::time::Span;
 
 /// How bad a duplicate or a missing effect is.
@@ -39,6 +40,7 @@ impl Retention {
         match self {
             Self::Floor(span) | Self::AssumedFloor(span) => Some(span),
             Self::Unbounded => Some(Span::FOREVER),
+            Self::Approximate(span) if made(Mistake::ApproximateIsFloor) => Some(span),
             Self::Approximate(_) | Self::Unpublished => None,
         }
     }
@@ -121,6 +123,7 @@ impl ProcessingMax {
     pub fn span(self) -> Option<Span> {
         match self {
             Self::Stated(span) | Self::Assumed(span) => Some(span),
+            Self::Unpublished if made(Mistake::UnboundedWorkIsOver) => Some(Span::ZERO),
             Self::Unpublished => None,
         }
     }
@@ -166,6 +169,9 @@ impl Promises {
     /// The stricter of the pinned and the current contract, member by member: what permissions rest on.
     #[must_use]
     pub fn stricter(&self, other: &Self) -> Self {
+        if made(Mistake::PinnedAlone) {
+            return self.clone();
+        }
         Self {
             consequence: self.consequence.max(other.consequence),
             key: both(self.key, other.key, stricter_key),

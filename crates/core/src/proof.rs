@@ -6,6 +6,7 @@ use crate::evidence::{
 use crate::id::Epoch;
 use crate::intent::Intent;
 use crate::known::{Attempt, Cancel, Known};
+use crate::mistake::{Mistake, made};
 use crate::promise::{Authority, LookupBy, Promises};
 use crate::time::Timestamp;
 
@@ -35,13 +36,15 @@ impl Proof {
     pub(crate) fn allows_calling_again(self) -> bool {
         match self {
             Self::OurSide | Self::StoredRefusal | Self::Lookup | Self::CancelForGood => true,
-            Self::Cancel | Self::OwnRefusal | Self::QueuedWorkFailed | Self::Verdict => false,
+            Self::Cancel | Self::OwnRefusal | Self::QueuedWorkFailed | Self::Verdict => {
+                made(Mistake::AnyProofAllowsCalling)
+            }
         }
     }
 
     /// Stands on the destination's or our own evidence, not on a person's word.
     pub(crate) fn is_evidence(self) -> bool {
-        self != Self::Verdict
+        self != Self::Verdict || made(Mistake::VerdictIsProof)
     }
 }
 
@@ -56,7 +59,7 @@ pub(crate) struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// The best proof that this attempt had no effect.
     pub(crate) fn proof(&self, mark: &Mark, attempt: &Attempt) -> Option<Proof> {
-        if attempt.not_sent {
+        if attempt.not_sent || self.taken_as_not_sent(mark, attempt) {
             return Some(Proof::OurSide);
         }
         let proofs = [
@@ -72,6 +75,13 @@ impl<'a> Reader<'a> {
         proofs.into_iter().flatten().min()
     }
 
+    /// What only a mistake takes as proof that nothing left.
+    fn taken_as_not_sent(&self, mark: &Mark, attempt: &Attempt) -> bool {
+        (attempt.lease_over && made(Mistake::LeaseOverIsPending))
+            || (!attempt.losses.is_empty() && made(Mistake::TimeoutIsFailure))
+            || (self.known.gone.contains_key(&mark.worker) && made(Mistake::GoneIsNotSent))
+    }
+
     /// From when on the attempt can no longer take effect. A complete answer that the contract can read ends it, unless it
     /// says that the work is queued; an unreadable one (a gateway's 504) does not, since the destination may still be
     /// working behind it.
@@ -82,8 +92,13 @@ impl<'a> Reader<'a> {
             .filter(|(_, class)| ends_the_request(class))
             .map(|(answer, _)| answer.read_at)
             .min();
+        let counted_from = if made(Mistake::LimitCountedFromMark) {
+            mark.at
+        } else {
+            mark.valid_until
+        };
         let bound = mark.bound.lands_by(
-            mark.valid_until,
+            counted_from,
             self.known.closed_at(attempt),
             self.promises.processing_max,
         );
@@ -108,6 +123,9 @@ impl<'a> Reader<'a> {
 
     /// Whether a restore left open that more was sent than is recorded.
     pub(crate) fn unrecorded_open(&self) -> bool {
+        if made(Mistake::RestoredIsFirst) {
+            return false;
+        }
         let Some(over) = self.unrecorded_over_for_a_person() else {
             return false;
         };
@@ -157,10 +175,15 @@ impl<'a> Reader<'a> {
             .known
             .marks()
             .filter(|(mark, _)| mark.epoch == epoch)
-            .map(|(mark, _)| mark.at)
-            .min();
+            .map(|(mark, _)| mark.at);
+        let marked = if made(Mistake::WindowFromTheLatest) {
+            marked.max()
+        } else {
+            marked.min()
+        };
         match self.known.restored {
             None => marked,
+            Some(_) if made(Mistake::ArrivalFromTheCopy) && marked.is_some() => marked,
             Some(restored) => {
                 let unrecorded = restored.first_arrival?;
                 Some(marked.map_or(unrecorded, |at| at.min(unrecorded)))
@@ -172,13 +195,19 @@ impl<'a> Reader<'a> {
     fn stored_refusal_in(&self, epoch: Epoch) -> bool {
         let in_epoch = self.known.marks().filter(|(mark, _)| mark.epoch == epoch);
         let mut answers = in_epoch.flat_map(|(_, attempt)| self.known.read_answers(attempt));
-        answers.any(|(_, class)| class.refusal().is_some_and(|refusal| refusal.stored))
+        answers.any(|(_, class)| {
+            class
+                .refusal()
+                .is_some_and(|refusal| refusal.stored || made(Mistake::RefusalClearsEarlier))
+        })
     }
 
     /// Refused before doing anything. Where the path may repeat a request, the refusal of an unkeyed one proves nothing:
     /// an earlier delivery may have been carried out (R7).
     fn refused(&self, attempt: &Attempt) -> bool {
-        let speaks = self.promises.path_is_direct || self.promises.key.is_some();
+        let speaks = self.promises.path_is_direct
+            || self.promises.key.is_some()
+            || made(Mistake::ProxyBelieved);
         self.known
             .read_answers(attempt)
             .any(|(_, class)| match class.refusal() {
@@ -204,7 +233,11 @@ impl<'a> Reader<'a> {
                 .callbacks
                 .values()
                 .find_map(|callback| match callback {
-                    Callback::Negative { object, why } if object == accepted => Some(why.as_str()),
+                    Callback::Negative { object, why }
+                        if object == accepted || made(Mistake::NegativeCallbackForAll) =>
+                    {
+                        Some(why.as_str())
+                    }
                     Callback::Negative { .. }
                     | Callback::Positive(_)
                     | Callback::Reversed { .. } => None,
@@ -218,10 +251,20 @@ impl<'a> Reader<'a> {
             return false;
         };
         self.absent_by_reference(lands)
-            || self.known.restored.is_none()
+            || made(Mistake::PositionDecides) && self.absent_stored_after_the_end(attempt)
+            || (self.known.restored.is_none() || made(Mistake::KeyProofAfterRestore))
                 && self.absences().any(|(by, epoch, asked)| {
                     by == LookupBy::Key && epoch == mark.epoch && self.after_lag(asked, lands)
                 })
+    }
+
+    /// What only a mistake concludes from: an empty lookup that stands behind the attempt's end in the log.
+    fn absent_stored_after_the_end(&self, attempt: &Attempt) -> bool {
+        let end = attempt.losses.keys().min();
+        let mut lookups = self.known.lookups.iter();
+        lookups.any(|(id, (_, lookup))| {
+            lookup.answer == LookupAnswer::Absent && end.is_some_and(|end| id > end)
+        })
     }
 
     fn absent_by_reference(&self, lands: Timestamp) -> bool {
@@ -230,9 +273,11 @@ impl<'a> Reader<'a> {
     }
 
     fn after_lag(&self, asked: Timestamp, lands: Timestamp) -> bool {
-        self.promises
-            .lookup
-            .is_some_and(|lookup| asked > lands + lookup.lag)
+        self.promises.lookup.is_some_and(|lookup| {
+            asked > lands + lookup.lag
+                || asked > lands && made(Mistake::LagLeftOut)
+                || made(Mistake::AbsenceBeforeItLands)
+        })
     }
 
     /// Absences that count: from an authoritative lookup.
@@ -240,19 +285,27 @@ impl<'a> Reader<'a> {
         let authoritative = self
             .promises
             .lookup
-            .is_some_and(|l| l.authority == Authority::Authoritative);
+            .is_some_and(|l| l.authority == Authority::Authoritative)
+            || made(Mistake::PartialIsAuthoritative);
         self.known
             .lookups
             .values()
             .filter(move |_| authoritative)
-            .filter(|(_, lookup)| lookup.answer == LookupAnswer::Absent)
-            .map(|(_, lookup)| (lookup.by, lookup.epoch, lookup.asked_at))
+            .filter(|(_, lookup)| shows_absence(&lookup.answer))
+            .map(|(stored, lookup)| {
+                let dated = if made(Mistake::DatedWhenStored) {
+                    *stored
+                } else {
+                    lookup.asked_at
+                };
+                (lookup.by, lookup.epoch, dated)
+            })
     }
 
     /// A confirmed cancel of this attempt's epoch, where it is proof (R5).
     pub(crate) fn cancelled(&self, mark: &Mark, attempt: &Attempt) -> Option<Proof> {
         let promise = self.promises.cancel?;
-        if self.known.restored.is_some() {
+        if self.known.restored.is_some() && !made(Mistake::KeyProofAfterRestore) {
             return None;
         }
         self.known
@@ -267,7 +320,8 @@ impl<'a> Reader<'a> {
                 }
                 let late_enough = self
                     .lands_by(mark, attempt)
-                    .is_some_and(|lands| cancel_mark.at > lands);
+                    .is_some_and(|lands| cancel_mark.at > lands)
+                    || made(Mistake::CancelBeforeItLands);
                 let arrives_by = cancel_mark.valid_until
                     + cancel_mark.bound.write_limit
                     + cancel_mark.bound.linger
@@ -276,7 +330,7 @@ impl<'a> Reader<'a> {
                     self.first_arrival(mark.epoch).is_some_and(|first| {
                         arrives_by <= first + floor - cancel_mark.bound.margin_inside(floor)
                     })
-                });
+                }) || made(Mistake::CancelOfAForgottenKey);
                 (late_enough && (names_object || known_there)).then_some(Proof::Cancel)
             })
             .min()
@@ -285,12 +339,23 @@ impl<'a> Reader<'a> {
     /// A person said that it did not happen, and by now the attempt can no longer land (R15).
     fn ruled_out(&self, mark: &Mark, attempt: &Attempt) -> bool {
         let over = self.over_for_a_person(mark, attempt);
-        let clock_passed = self.known.clock.is_some_and(|clock| clock > over);
+        let clock_passed =
+            self.known.clock.is_some_and(|clock| clock > over) || made(Mistake::VerdictTakenEarly);
         clock_passed
             && self
                 .known
                 .standing_verdicts()
                 .any(|(_, verdict)| verdict.ruling == Ruling::DidNotHappen && verdict.at >= mark.at)
+    }
+}
+
+/// Whether a lookup's answer says that nothing of ours exists.
+fn shows_absence(answer: &LookupAnswer) -> bool {
+    match answer {
+        LookupAnswer::Absent => true,
+        LookupAnswer::Queued { .. } => made(Mistake::QueuedIsAbsent),
+        LookupAnswer::Inconclusive { .. } => made(Mistake::FailedLookupIsAbsence),
+        LookupAnswer::Found(_) => false,
     }
 }
 

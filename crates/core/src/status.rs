@@ -8,6 +8,7 @@ use crate::evidence::{
 use crate::id::AttemptNo;
 use crate::intent::Intent;
 use crate::known::{Attempt, Known};
+use crate::mistake::{Mistake, made};
 use crate::promise::Promises;
 use crate::proof::{Proof, Reader};
 use crate::time::Timestamp;
@@ -228,7 +229,8 @@ impl<'a> Reader<'a> {
         let disproved =
             person.is_some() && destination.is_empty() && (ruled_out || self.all_disproved());
 
-        let succeeded = !destination.is_empty() || (person.is_some() && !disproved);
+        let heard = !(made(Mistake::SettledIsFinal) && negative.state.is_final());
+        let succeeded = heard && !destination.is_empty() || (person.is_some() && !disproved);
         let state = match (succeeded, disproved || blocked) {
             (true, _) => State::Succeeded,
             (false, true) => State::OutcomeUnknown,

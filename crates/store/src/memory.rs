@@ -6,6 +6,7 @@ use std::future::ready;
 use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use factum_core::mistake::{Mistake, made};
 use factum_core::{ActionId, Evidence, Fact, IdentityHash, Span, Timestamp, WorkerNonce};
 
 use crate::clock::{Clock, RisingClock};
@@ -163,7 +164,8 @@ impl Inner {
         let current = self
             .rows
             .get(&claim.action)
-            .is_some_and(|row| row.record.version == claim.version);
+            .is_some_and(|row| row.record.version == claim.version)
+            || made(Mistake::CommitNotFenced);
         if !current || !self.claims.holds(claim.action, claim.token, now) {
             return Ok(Committed::Stale);
         }

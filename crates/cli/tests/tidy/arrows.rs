@@ -20,6 +20,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("server", &["factum"]),
     ("testbed", &["faults", "contract"]),
+    // The driver of the engine and the memory store only; see the test below.
+    ("sim", &["core", "contract", "engine", "store", "faults"]),
 ];
 
 /// What tests may depend on beside their crate's own arrows.
@@ -186,6 +188,41 @@ fn the_core_is_built_with_next_to_nothing() {
         "socket2",
     ];
     report("an impure core", &forbidden_in("factum-core", &impure));
+}
+
+#[test]
+fn proofs_run_without_tasks_and_never_in_what_users_build() {
+    let crates = manifests::all();
+    let find = |folder: &str| {
+        let found = crates.iter().find(|manifest| manifest.folder == folder);
+        found.expect("it exists")
+    };
+    let direct = find("crates/sim").dependencies("dependencies");
+    assert!(
+        !direct.contains("tokio"),
+        "the model and the simulator have their own time"
+    );
+    let cli = &find("crates/cli").table;
+    let optional = cli["dependencies"]["factum-sim"].get("optional");
+    assert_eq!(
+        optional,
+        Some(&toml::Value::Boolean(true)),
+        "only behind the feature `proof`"
+    );
+    assert!(
+        cli["features"].get("default").is_none(),
+        "no feature is on by itself"
+    );
+    let turned_on: Vec<&str> = crates
+        .iter()
+        .filter(|manifest| !["crates/sim", "crates/core"].contains(&manifest.folder.as_str()))
+        .filter(|manifest| manifest.table.to_string().contains("factum-core/proof"))
+        .map(Manifest::name)
+        .collect();
+    assert!(
+        turned_on.is_empty(),
+        "mistakes are switched on by sim alone: {turned_on:?}"
+    );
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What an answer states, read in one place each.
 
+use crate::mistake::{Mistake, made};
+
 use super::{AnswerClass, LookupAnswer};
 
 /// A refusal for good, as an answer states it.
@@ -88,9 +90,11 @@ impl LookupAnswer {
     #[must_use]
     pub fn unless_in_doubt(self, account_in_doubt: bool) -> Self {
         match self {
-            Self::Absent if account_in_doubt => Self::Inconclusive {
-                why: "the credential changed and the account is not confirmed".to_owned(),
-            },
+            Self::Absent if account_in_doubt && !made(Mistake::AccountInDoubtIgnored) => {
+                Self::Inconclusive {
+                    why: "the credential changed and the account is not confirmed".to_owned(),
+                }
+            }
             Self::Absent | Self::Found(_) | Self::Queued { .. } | Self::Inconclusive { .. } => self,
         }
     }

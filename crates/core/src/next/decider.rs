@@ -4,6 +4,7 @@ use crate::evidence::{AnswerClass, Mark, Order, PermissionKind, ReviewWhy, Rulin
 use crate::id::Epoch;
 use crate::intent::Intent;
 use crate::known::Known;
+use crate::mistake::{Mistake, made};
 use crate::policy::{Column, Policy, after_unknown};
 use crate::promise::{Authority, Consequence, Promises};
 use crate::proof::{Proof, Reader};
@@ -85,7 +86,7 @@ impl<'a> Decider<'a> {
             // The record of it is due, and ends the action.
             return self.wait(self.conditions.now, Why::NothingHappenedYet);
         }
-        if kind == PermissionKind::ProvenAbsent && self.conditions.account_in_doubt {
+        if kind == PermissionKind::ProvenAbsent && self.account_in_doubt() {
             return self.wait(
                 self.conditions.now + Span::from_secs(60),
                 Why::AbsenceCountsLater,
@@ -254,7 +255,7 @@ impl<'a> Decider<'a> {
         let lookup = promises.lookup.filter(|_| self.lookups_left());
         let authoritative = lookup.is_some_and(|l| l.authority == Authority::Authoritative)
             && promises.processing_max.span().is_some()
-            && !self.conditions.account_in_doubt;
+            && !self.account_in_doubt();
         if self.key_window().is_some() {
             Column::KeyWithinWindow
         } else if authoritative {
@@ -273,7 +274,9 @@ impl<'a> Decider<'a> {
     /// While a person works on it nobody else touches it, unless by that person's order (R6).
     fn taken(&self) -> Option<Next> {
         let known = self.reader.known;
-        known.taken_by()?;
+        known
+            .taken_by()
+            .filter(|_| !made(Mistake::TakenIsTouched))?;
         if self.status.state == State::Dispatching || known.unused_order().is_some() {
             return None;
         }
@@ -291,6 +294,9 @@ impl<'a> Decider<'a> {
     /// What people are doing about it comes before what the machine would do (R6).
     pub(super) fn person_first(&self) -> Option<Next> {
         let known = self.reader.known;
+        if made(Mistake::MachineSendsInReview) {
+            return None;
+        }
         let (_, _, why) = known.open_reviews().next()?;
         if known.check_due() && self.can_look_up() {
             return Some(self.step_now(Step::LookUp, Why::CheckAgain));
@@ -420,7 +426,31 @@ impl<'a> Decider<'a> {
         }
     }
 
+    /// What only a mistake leaves without a next step.
+    fn forgets(&self, why: ReviewWhy) -> bool {
+        let ends = &self.reader.known.ends;
+        let withdrawn = ends.cancel_requested.is_some();
+        match why {
+            ReviewWhy::SendBarred => {
+                withdrawn && made(Mistake::WithdrawnUnknownForgotten)
+                    || ends.authority_lost.is_some() && made(Mistake::AuthorityLostForgotten)
+            }
+            ReviewWhy::BoundReached => made(Mistake::BoundWithoutReview),
+            ReviewWhy::NothingToAsk
+            | ReviewWhy::NotFoundByPartialLookup
+            | ReviewWhy::PolicyWantsPerson
+            | ReviewWhy::KeyMismatch
+            | ReviewWhy::NotRecognised
+            | ReviewWhy::DuplicateSuspected
+            | ReviewWhy::VerdictContradicted
+            | ReviewWhy::CompletionUnknown => false,
+        }
+    }
+
     pub(super) fn review(&self, why: ReviewWhy) -> Next {
+        if self.forgets(why) {
+            return self.idle(Why::Settled);
+        }
         Next {
             step: Step::Review(why),
             at: Timestamp::NEVER,

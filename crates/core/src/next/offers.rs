@@ -3,6 +3,7 @@
 
 use crate::evidence::{AnswerClass, LookupAnswer, Order, PermissionKind, ReviewWhy};
 use crate::intent::Preference;
+use crate::mistake::{Mistake, made};
 use crate::promise::Authority;
 use crate::time::{Span, Timestamp};
 
@@ -22,8 +23,8 @@ impl Decider<'_> {
             self.barred()
         };
         if barred
-            || conditions.clock_in_doubt
-            || conditions.account_in_doubt
+            || conditions.clock_in_doubt && !made(Mistake::ClockInDoubtIgnored)
+            || self.account_in_doubt()
             || !self.attempts_left()
         {
             return None;
@@ -38,7 +39,7 @@ impl Decider<'_> {
             .limits
             .bound
             .latest_start(first + floor - intent.limits.bound.margin_inside(floor));
-        let not_before = if key.concurrent_repeat_stated {
+        let not_before = if key.concurrent_repeat_stated || made(Mistake::RepeatBesideTheFirst) {
             Timestamp::EARLIEST
         } else {
             // Past it, and not at it.
@@ -59,7 +60,10 @@ impl Decider<'_> {
                 known
                     .read_answers(attempt)
                     .any(|(answer, class)| match class {
-                        AnswerClass::Unknown => stores_errors || answer.replayed,
+                        AnswerClass::Unknown => {
+                            (stores_errors || answer.replayed)
+                                && !made(Mistake::StoredErrorTriedAgain)
+                        }
                         AnswerClass::Rejected { stored, .. }
                         | AnswerClass::Declined { stored, .. } => !stored,
                         AnswerClass::AlreadyExists { ours } => !ours,
@@ -77,6 +81,7 @@ impl Decider<'_> {
     pub(super) fn epochs_may_be_missing(&self) -> bool {
         let promises = self.reader.promises;
         self.reader.known.restored.is_some()
+            && !made(Mistake::EpochsNotMissing)
             && (promises.lookup.is_some() || promises.cancel.is_some())
     }
 
@@ -105,7 +110,9 @@ impl Decider<'_> {
     }
 
     pub(super) fn resend_harmless(&self) -> Next {
-        let harmless = self.reader.promises.condition_checked || !self.conditions.subject_overtaken;
+        let harmless = self.reader.promises.condition_checked
+            || !self.conditions.subject_overtaken
+            || made(Mistake::SubjectOvertakenIgnored);
         if harmless && !self.barred() && self.attempts_left() {
             return self.send(
                 PermissionKind::Harmless,

@@ -1,5 +1,6 @@
 //! What bars sends, and from when on what may be done. All times come from the evidence, the intent and the conditions.
 
+use crate::mistake::{Mistake, made};
 use crate::retry::Draw;
 use crate::time::{Span, Timestamp};
 
@@ -15,21 +16,34 @@ impl Decider<'_> {
     /// What bars even an action that is to be finished.
     pub(super) fn barred_past_deadline(&self) -> bool {
         let ends = &self.reader.known.ends;
-        ends.cancel_requested.is_some() || ends.authority_lost.is_some() || self.held_by_restore()
+        ends.cancel_requested.is_some() && !made(Mistake::SentAfterWithdrawal)
+            || ends.authority_lost.is_some() && !made(Mistake::SentWithoutAuthority)
+            || self.held_by_restore()
     }
 
     pub(super) fn past_deadline(&self) -> bool {
         let (intent, ends) = (self.reader.intent, &self.reader.known.ends);
-        ends.deadline_passed || ends.approval_over || self.conditions.now >= intent.sends_end_at()
+        if made(Mistake::SentAfterDeadline) {
+            return false;
+        }
+        ends.deadline_passed
+            || ends.approval_over && !made(Mistake::ApprovalEndIgnored)
+            || self.conditions.now >= intent.sends_end_at()
     }
 
     /// No effect request at all until an operator releases the restore, for new actions neither (R18).
     pub(super) fn held_by_restore(&self) -> bool {
-        !self.conditions.restore_released
+        !self.conditions.restore_released && !made(Mistake::RestoreNotHeld)
+    }
+
+    /// The account behind the credential is not confirmed: neither key nor absence counts (R13).
+    pub(super) fn account_in_doubt(&self) -> bool {
+        self.conditions.account_in_doubt && !made(Mistake::AccountInDoubtIgnored)
     }
 
     pub(super) fn attempts_left(&self) -> bool {
         self.reader.known.attempts_marked() < self.reader.intent.limits.attempts_max
+            || made(Mistake::AttemptsUnbounded)
     }
 
     // ---- times

@@ -5,6 +5,7 @@ use crate::evidence::{
 };
 use crate::id::AttemptNo;
 use crate::known::Withdrawal;
+use crate::mistake::{Mistake, made};
 use crate::proof::Reader;
 use crate::time::{Span, Timestamp};
 
@@ -71,7 +72,7 @@ impl<'a> Reader<'a> {
         if !any {
             return Weight::Counts;
         }
-        if held {
+        if held && !made(Mistake::ReceiptBesideCancel) {
             return Weight::HeldBack;
         }
         if positive.by_person {
@@ -79,6 +80,7 @@ impl<'a> Reader<'a> {
             return Weight::Counts;
         }
         match withdrawn {
+            Some(_) if made(Mistake::CancelDoesNotOutrank) => Weight::Counts,
             None => Weight::Counts,
             Some(_) if !standing => Weight::Withdrawn,
             Some(at) if self.is_later_than_withdrawal(positive, at) => Weight::Counts,
@@ -120,10 +122,7 @@ impl<'a> Reader<'a> {
         };
         for (no, attempt) in &self.known.attempts {
             for (answer, class) in self.known.read_answers(attempt) {
-                if matches!(
-                    class,
-                    AnswerClass::Done | AnswerClass::AlreadyExists { ours: true }
-                ) {
+                if shows_the_effect(class) {
                     found.push(destination(answer.receipt.as_ref(), MadeBy::Attempt(*no)));
                 }
             }
@@ -168,6 +167,21 @@ impl<'a> Reader<'a> {
             }
         }
         found
+    }
+}
+
+/// Whether an answer says that our effect exists.
+fn shows_the_effect(class: &AnswerClass) -> bool {
+    match class {
+        AnswerClass::Done => true,
+        AnswerClass::AlreadyExists { ours } => *ours || made(Mistake::ForeignIsOurs),
+        AnswerClass::Accepted { .. } => made(Mistake::AcceptedIsDone),
+        AnswerClass::Rejected { .. }
+        | AnswerClass::Declined { .. }
+        | AnswerClass::InProgress
+        | AnswerClass::Mismatch
+        | AnswerClass::Busy
+        | AnswerClass::Unknown => false,
     }
 }
 

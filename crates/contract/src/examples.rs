@@ -199,6 +199,29 @@ impl Contract {
     }
 }
 
+impl Contract {
+    /// The submissions of its examples that are to be carried out as they stand, with the class of the answer beside each.
+    pub(crate) fn example_submissions(
+        &self,
+    ) -> impl Iterator<Item = (&Map<String, Value>, &str, Option<&str>)> {
+        let examples = self.examples.list.iter().filter(|example| {
+            let given = !(example.payload.is_empty() && example.params.is_empty());
+            let refused = example
+                .request
+                .as_ref()
+                .is_some_and(|r| r.refused.is_some());
+            let placed = ["{key}", "{reference}"]
+                .iter()
+                .any(|place| example.payload.contains(place));
+            given && !refused && !placed
+        });
+        examples.map(|example| {
+            let means = example.answer.as_ref().map(|(_, m)| m.class.as_str());
+            (&example.params, example.payload.as_str(), means)
+        })
+    }
+}
+
 impl Example {
     fn read(node: &Node<'_>) -> Option<Self> {
         let section = node.section()?;

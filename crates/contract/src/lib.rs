@@ -42,6 +42,7 @@ mod lookup;
 mod operator;
 mod parts;
 mod pointer;
+pub mod probe;
 mod product;
 mod promises;
 mod provider;

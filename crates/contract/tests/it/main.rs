@@ -13,6 +13,7 @@ mod lint;
 mod lookup;
 mod operator;
 mod places;
+mod probe;
 mod promises;
 mod questions;
 mod read;

@@ -3,7 +3,8 @@
 //! Nothing here holds a secret: a destination's configuration names it, and the transport fetches it when it sends.
 
 use crate::parts::{self, optional};
-use crate::provider::{AuthKind, AuthRules, HmacSigning, Oauth2, SigV4};
+use crate::provider::{AuthKind, AuthRules, Oauth2, SigV4};
+use crate::signing::HmacSigning;
 use crate::source::{Node, Section};
 
 pub(crate) fn read(section: &Section<'_>) -> Option<AuthRules> {
@@ -15,7 +16,7 @@ pub(crate) fn read(section: &Section<'_>) -> Option<AuthRules> {
     let query = optional(section.get("query"), crate::key::query_name);
     let oauth2 = optional(section.get("oauth2"), oauth2);
     let sigv4 = optional(section.get("sigv4"), sigv4);
-    let hmac = optional(section.get("hmac"), hmac);
+    let hmac = optional(section.get("hmac"), HmacSigning::read);
     section.end();
     let rules = AuthRules {
         kinds: kinds?,
@@ -87,35 +88,5 @@ fn sigv4(node: &Node<'_>) -> Option<SigV4> {
     Some(SigV4 {
         service: service?,
         region,
-    })
-}
-
-fn hmac(node: &Node<'_>) -> Option<HmacSigning> {
-    let section = node.section()?;
-    let header = section.need("header").and_then(|n| parts::header_name(&n));
-    let one_of = |name, words: &[&str]| {
-        let node = section.get(name);
-        let Some(node) = node else {
-            return Some(words[0].to_owned());
-        };
-        let text = node.text()?;
-        if !words.contains(&text) {
-            let remedy = format!("write one of {}", words.join(", "));
-            node.error("unknown_word", format!("does not know `{text}`"), remedy);
-            return None;
-        }
-        Some(text.to_owned())
-    };
-    let algorithm = one_of("algorithm", &["sha256", "sha1", "sha512"]);
-    let encoding = one_of("encoding", &["hex", "base64"]);
-    let signed = section.need_words("signed");
-    let timestamp = optional(section.get("timestamp"), parts::header_name);
-    section.end();
-    Some(HmacSigning {
-        header: header?,
-        algorithm: algorithm?,
-        encoding: encoding?,
-        signed: signed?,
-        timestamp: timestamp?,
     })
 }

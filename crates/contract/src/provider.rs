@@ -9,6 +9,7 @@ use crate::examples::Examples;
 use crate::finding::Finding;
 use crate::parts::{self, Take, optional};
 use crate::rules::{self, KeyIs, Rule};
+use crate::signing::HmacSigning;
 use crate::source::{Node, Report, Section, Word};
 
 /// What all operations of a provider share: the file `provider.toml`.
@@ -65,21 +66,6 @@ pub struct SigV4 {
     pub service: String,
     /// The region, where it is not the destination's setting.
     pub region: Option<String>,
-}
-
-/// A MAC over parts of the request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HmacSigning {
-    /// The header that carries the signature; in lower case.
-    pub header: String,
-    /// The hash: `sha1`, `sha256`, `sha512`.
-    pub algorithm: String,
-    /// How it is written: `hex` or `base64`.
-    pub encoding: String,
-    /// What is signed: text with `{method}`, `{path}`, `{timestamp}` and `{body}`.
-    pub signed: String,
-    /// The header that carries the time, where it is signed; in lower case.
-    pub timestamp: Option<String>,
 }
 
 /// A way to authenticate.

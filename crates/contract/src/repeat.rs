@@ -65,7 +65,7 @@ pub(crate) enum Escape {
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$case:meta])* $value:ident = $word:literal),* $(,)? }) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub(crate) enum $name {
             $($(#[$case])* $value,)*
         }

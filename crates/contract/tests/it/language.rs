@@ -340,7 +340,7 @@ fn providers_name_what_their_authentication_needs() {
     assert_eq!(provider.auth.kinds.len(), 4);
     assert!(provider.auth.kinds.contains(&AuthKind::SigV4));
     assert_eq!(provider.auth.oauth2.unwrap().scopes, ["tickets"]);
-    assert_eq!(provider.auth.hmac.unwrap().algorithm, "sha256");
+    assert!(!provider.auth.hmac.unwrap().wants_key_id());
     assert_eq!(provider.limits.between, Some(Span::from_secs(1)));
 }
 

@@ -18,5 +18,6 @@ mod promises;
 mod questions;
 mod read;
 mod redmine;
+mod signing;
 mod support;
 mod testbed;

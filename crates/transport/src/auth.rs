@@ -1,10 +1,19 @@
-//! How a request is authenticated. Builds the header at send time from secrets by reference; keeps none of them.
+//! How a request is authenticated: a kind, what it needs to know, and its secrets by reference.
+//!
+//! Secrets are read at send time ([`credential`]) and put on the request ([`apply`]); none is kept here.
 
-use factum_core::Span;
-use http::{HeaderName, HeaderValue, header};
+mod apply;
+mod credential;
 
-use crate::error::{Malformed, SecretError, SecretErrorKind};
-use crate::secret::{Secret, SecretRef};
+use factum_contract::HmacSigning;
+use http::HeaderName;
+
+use crate::error::Malformed;
+use crate::http::Trust;
+use crate::secret::SecretRef;
+
+pub(crate) use apply::{Added, base64};
+pub(crate) use credential::Credential;
 
 /// How a request is authenticated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -30,52 +39,93 @@ pub enum Auth {
         /// Its value.
         value: SecretRef,
     },
+    /// A parameter of the query. Servers and proxies write queries into their logs; we do not.
+    Query {
+        /// Its name.
+        name: String,
+        /// Its value.
+        value: SecretRef,
+    },
+    /// A bearer token that is got with a client's credentials, kept in memory and renewed before it ends.
+    OAuth2(Box<OAuth2>),
+    /// AWS Signature Version 4, made anew for each attempt.
+    SigV4(Box<SigV4>),
+    /// A MAC over parts of the request, made anew for each attempt.
+    Hmac(Box<Hmac>),
+}
+
+/// A text that is no secret, or a reference to one that names somebody.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Id {
+    /// As it is.
+    Plain(String),
+    /// Read when it is needed.
+    Ref(SecretRef),
+}
+
+impl Id {
+    /// A reference where the text is one, else the text itself.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        SecretRef::parse(text).map_or_else(|_| Self::Plain(text.to_owned()), Self::Ref)
+    }
+}
+
+/// Getting tokens with a client's credentials (RFC 6749, section 4.4).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct OAuth2 {
+    /// Where tokens are got: `https://host[:port]/path`, or `http://` to this machine.
+    pub token_url: String,
+    /// Plain HTTP beyond this machine, in a network that the operator answers for.
+    pub allow_plain_http: bool,
+    /// The client.
+    pub client_id: Id,
+    /// Its secret.
+    pub client_secret: SecretRef,
+    /// The scopes that are asked for.
+    pub scopes: Vec<String>,
+    /// The audience that is asked for, where the provider wants one.
+    pub audience: Option<String>,
+    /// The client's credentials go into the body of the token request, not into its `Authorization`.
+    pub in_body: bool,
+    /// Whose certificates are trusted at the token's address.
+    pub trust: Option<Trust>,
+}
+
+/// AWS Signature Version 4.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SigV4 {
+    /// The access key's id.
+    pub access_key: SecretRef,
+    /// Its secret.
+    pub secret_key: SecretRef,
+    /// The session's token, for credentials that end.
+    pub session_token: Option<SecretRef>,
+    /// As in `eu-west-1`.
+    pub region: String,
+    /// As in `sqs`.
+    pub service: String,
+}
+
+/// A MAC over parts of the request.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Hmac {
+    /// What is signed, and how.
+    pub signing: HmacSigning,
+    /// The key's id, where it goes along.
+    pub key_id: Option<Id>,
+    /// The key.
+    pub secret: SecretRef,
 }
 
 impl Auth {
-    /// Where the secret is kept, if there is one.
-    #[must_use]
-    pub fn reference(&self) -> Option<&SecretRef> {
-        match self {
-            Self::None => None,
-            Self::Bearer(secret)
-            | Self::BasicPair(secret)
-            | Self::Basic {
-                password: secret, ..
-            }
-            | Self::Header { value: secret, .. } => Some(secret),
-        }
-    }
-
-    /// The credential as it is now: the token, the header's value, or `user:password`. A keyed hash of it is what is pinned
-    /// with the account (R13).
-    ///
-    /// # Errors
-    /// [`SecretError`] if the secret cannot be had within `limit`.
-    pub async fn credential(&self, limit: Span) -> Result<Option<Secret>, SecretError> {
-        let Some(reference) = self.reference() else {
-            return Ok(None);
-        };
-        let secret = reference.resolve(limit).await?;
-        Ok(Some(match self {
-            Self::Basic { user, .. } => secret
-                .with_exposed(|password| Secret::new([user.as_bytes(), b":", password].concat())),
-            Self::BasicPair(_) if !secret.with_exposed(|pair| pair.contains(&b':')) => {
-                return Err(reference.error(SecretErrorKind::NotAPair));
-            }
-            Self::None | Self::Bearer(_) | Self::BasicPair(_) | Self::Header { .. } => secret,
-        }))
-    }
-
     pub(crate) fn check(&self) -> Result<(), Malformed> {
+        let wrong = |rule: &str, remedy: &str| Err(Malformed::new("auth", rule, remedy));
         match self {
-            Self::Basic { user, .. } if user.contains(':') || user.is_empty() => {
-                Err(Malformed::new(
-                    "auth",
-                    "the user of basic authentication is not empty and holds no colon",
-                    "give user and password as two members",
-                ))
-            }
+            Self::Basic { user, .. } if user.contains(':') || user.is_empty() => wrong(
+                "the user of basic authentication is not empty and holds no colon",
+                "give user and password as two members",
+            ),
             Self::Header { name, .. } => {
                 let own = match HeaderName::from_bytes(name.as_bytes()) {
                     Ok(parsed) => !crate::http::is_framing(&parsed),
@@ -84,94 +134,46 @@ impl Auth {
                 if own {
                     Ok(())
                 } else {
-                    Err(Malformed::new(
-                        "auth",
+                    wrong(
                         "the header for authentication must be one that may be chosen freely",
                         "name the header that the destination documents, such as x-api-key",
-                    ))
+                    )
                 }
             }
-            Self::None | Self::Bearer(_) | Self::Basic { .. } | Self::BasicPair(_) => Ok(()),
-        }
-    }
-
-    /// The header that carries `credential`, marked as sensitive.
-    pub(crate) fn header(
-        &self,
-        credential: &Secret,
-    ) -> Result<Option<(HeaderName, HeaderValue)>, SecretError> {
-        let (reference, name, value) = match self {
-            Self::None => return Ok(None),
-            Self::Bearer(reference) => (
-                reference,
-                header::AUTHORIZATION,
-                credential.with_exposed(|token| [b"Bearer ", token].concat()),
+            Self::Query { name, .. } => {
+                let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
+                if !name.is_empty() && name.bytes().all(plain) {
+                    Ok(())
+                } else {
+                    wrong(
+                        "the name of a parameter has letters, digits, -, ., _ and ~ only",
+                        "name the parameter that the destination documents, such as api_key",
+                    )
+                }
+            }
+            Self::SigV4(sigv4) => {
+                let plain = |text: &str| {
+                    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+                };
+                if plain(&sigv4.region) && plain(&sigv4.service) {
+                    Ok(())
+                } else {
+                    wrong(
+                        "region and service of a signature have letters, digits and hyphens only",
+                        "write them as in eu-west-1 and sqs",
+                    )
+                }
+            }
+            Self::Hmac(hmac) if hmac.signing.wants_key_id() && hmac.key_id.is_none() => wrong(
+                "the provider wants the id of the key beside the signature",
+                "add key_id",
             ),
-            Self::Basic {
-                password: reference,
-                ..
-            }
-            | Self::BasicPair(reference) => (
-                reference,
-                header::AUTHORIZATION,
-                credential.with_exposed(|pair| [b"Basic ", base64(pair).as_bytes()].concat()),
-            ),
-            Self::Header { name, value } => {
-                let name = HeaderName::from_bytes(name.as_bytes())
-                    .map_err(|_| value.error(SecretErrorKind::NotAHeader))?;
-                (value, name, credential.with_exposed(<[u8]>::to_vec))
-            }
-        };
-        // Stricter than the type: a tab or a byte beyond ASCII in a token is a mistake in its storage.
-        if !value.iter().all(|b| (b' '..=b'~').contains(b)) {
-            return Err(reference.error(SecretErrorKind::NotAHeader));
+            Self::None
+            | Self::Bearer(_)
+            | Self::Basic { .. }
+            | Self::BasicPair(_)
+            | Self::OAuth2(_)
+            | Self::Hmac(_) => Ok(()),
         }
-        let mut value = HeaderValue::from_bytes(&value)
-            .map_err(|_| reference.error(SecretErrorKind::NotAHeader))?;
-        value.set_sensitive(true);
-        Ok(Some((name, value)))
-    }
-}
-
-/// Base64 with padding, as basic authentication wants it.
-fn base64(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let word = chunk
-            .iter()
-            .enumerate()
-            .fold(0_u32, |word, (i, b)| word | u32::from(*b) << (16 - 8 * i));
-        for place in 0..4 {
-            if place <= chunk.len() {
-                let six = (word >> (18 - 6 * place)) & 0x3f;
-                text.push(char::from(ALPHABET[six as usize]));
-            } else {
-                text.push('=');
-            }
-        }
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::base64;
-
-    #[test]
-    fn base64_follows_the_vectors_of_the_standard() {
-        let rows = [
-            ("", ""),
-            ("f", "Zg=="),
-            ("fo", "Zm8="),
-            ("foo", "Zm9v"),
-            ("foob", "Zm9vYg=="),
-            ("fooba", "Zm9vYmE="),
-            ("foobar", "Zm9vYmFy"),
-        ];
-        for (plain, coded) in rows {
-            assert_eq!(base64(plain.as_bytes()), coded);
-        }
-        assert_eq!(base64(&[0xff, 0xfe, 0xfb]), "//77");
     }
 }

@@ -71,4 +71,7 @@ pub enum SecretErrorKind {
     /// It is not of the form that the way of authentication needs.
     #[error("is not of the form user:password")]
     NotAPair,
+    /// Nothing can be signed with it.
+    #[error("is not written as the provider writes its keys")]
+    NotAKey,
 }

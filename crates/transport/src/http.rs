@@ -1,6 +1,6 @@
 //! HTTP/1.1 on hyper's connection API. One request, at most one connection that carries it, and what can be proven of it.
 //!
-//! The order of a send: secrets, name, socket, TLS, a ready connection; then the permission's check, a look at the socket, and
+//! The order of a send: secrets, a token where one is needed, name, socket, TLS, a ready connection; then the permission's check, a look at the socket, and
 //! the request is handed over. A gate in the meter above TLS checks the permission once more at the first byte, and the write
 //! limit at every later one. Whatever ends the exchange, the connection is dropped first and the meters are read afterwards.
 //!
@@ -9,28 +9,32 @@
 
 mod connect;
 mod exchange;
+mod hide;
 mod line;
 mod meter;
 mod pool;
 mod request;
 mod tls;
+mod tokens;
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use factum_contract::http::HttpRequest;
+use factum_contract::http::{HttpAnswer, HttpRequest};
 use factum_core::evidence::Phase;
-use factum_core::{Permission, Span};
+use factum_core::{Permission, Span, Timestamp};
 use tokio::time::{Instant, timeout_at};
 
 pub use connect::Resolve;
-pub(crate) use request::is_framing;
+pub(crate) use request::{is_framing, percent_encoded};
 pub use tls::Trust;
 
+use crate::auth::Auth;
 use crate::clock::{Clock, duration};
 use crate::ended::{Asked, Boxed, Ended, Transport};
 use crate::error::SecretError;
+use crate::secret::Secret;
 use crate::target::{CredentialGuard, Target};
 use connect::SystemResolver;
 use exchange::{Bounds, exchange, root_cause};
@@ -39,6 +43,7 @@ use meter::Gate;
 use pool::Pool;
 use request::Prepared;
 use tls::{Stream, Tls};
+use tokens::Tokens;
 
 /// Carries requests over HTTP/1.1.
 pub struct HttpTransport {
@@ -46,6 +51,7 @@ pub struct HttpTransport {
     resolver: Arc<dyn Resolve>,
     tls: Tls,
     pool: Pool,
+    tokens: Tokens,
 }
 
 /// Why nothing of a request left.
@@ -73,6 +79,12 @@ impl From<Unsent> for Ended {
     }
 }
 
+/// A message that can be handed over, and the token that it carries, if one was got for it.
+struct Ready {
+    prepared: Prepared,
+    token: Option<Arc<Secret>>,
+}
+
 /// One send, as far as it does not depend on the connection.
 struct Errand<'a> {
     permission: Arc<Permission>,
@@ -92,6 +104,7 @@ impl HttpTransport {
             resolver: Arc::new(SystemResolver),
             tls: Tls::new(Trust::Platform),
             pool: Pool::default(),
+            tokens: Tokens::default(),
         }
     }
 
@@ -119,7 +132,12 @@ impl HttpTransport {
         let now = self.clock.now();
         check(&permission, now)?;
         let until = Instant::now() + duration(permission.valid_until().since(now));
-        let prepared = prepare(target, request, until, target.guard.as_ref()).await?;
+        let ready = self.prepare(target, request, until, target.guard.as_ref());
+        let Ready { prepared, token } = ready.await?;
+        // A token may have taken its time; the window is not lengthened by that.
+        if token.is_some() {
+            check(&permission, self.clock.now())?;
+        }
         let errand = Errand {
             permission: Arc::new(permission),
             target,
@@ -138,11 +156,26 @@ impl HttpTransport {
                     phase: Phase::Write,
                     ..
                 } => {}
-                ended => return Ok(ended),
+                ended => return Ok(self.heard(target, token.as_ref(), ended).await),
             }
         }
         let line = self.open(target, until, linger).await?;
-        Ok(self.carry(line, &errand).await)
+        let ended = self.carry(line, &errand).await;
+        Ok(self.heard(target, token.as_ref(), ended).await)
+    }
+
+    /// A token that was refused is not used again. What the refusal means is for others to say.
+    async fn heard(&self, target: &Target, token: Option<&Arc<Secret>>, ended: Ended) -> Ended {
+        if let Ended::Answered { answer, .. } = &ended {
+            self.token_used(target, token, answer.status).await;
+        }
+        ended
+    }
+
+    async fn token_used(&self, target: &Target, token: Option<&Arc<Secret>>, status: u16) {
+        if let (Auth::OAuth2(oauth2), Some(token), 401) = (&target.auth, token, status) {
+            self.tokens.forget(oauth2, token).await;
+        }
     }
 
     /// A fresh connection, by `until` at the latest.
@@ -192,7 +225,8 @@ impl HttpTransport {
         let message = errand.prepared.message(errand.keep_open, taken);
         let body_max = errand.target.limits.body_max_bytes;
         let broken = match exchange(&mut line, message, bounds, body_max).await {
-            Ok(answer) if line.wrote() > 0 => {
+            Ok(mut answer) if line.wrote() > 0 => {
+                hide::hide(&mut answer, errand.prepared.secret());
                 let (read_at, wrote) = (self.clock.now(), line.wrote());
                 let complete = line.whole() && !answer.truncated;
                 self.put_away(line, errand.target, complete, errand.keep_open)
@@ -243,10 +277,23 @@ impl HttpTransport {
         target: &Target,
         request: HttpRequest,
         limit: Span,
-    ) -> Result<factum_contract::http::HttpAnswer, Unsent> {
+    ) -> Result<HttpAnswer, Unsent> {
         let until = Instant::now() + duration(limit);
-        let prepared = prepare(target, request, until, None).await?;
-        let mut line = self.open(target, until, duration(limit)).await?;
+        let Ready { prepared, token } = self.prepare(target, request, until, None).await?;
+        let answer = self.converse(target, &prepared, until).await?;
+        self.token_used(target, token.as_ref(), answer.status).await;
+        Ok(answer)
+    }
+
+    /// One question and its answer, over a connection of its own, by `until` at the latest.
+    async fn converse(
+        &self,
+        target: &Target,
+        prepared: &Prepared,
+        until: Instant,
+    ) -> Result<HttpAnswer, Unsent> {
+        let linger = until.saturating_duration_since(Instant::now());
+        let mut line = self.open(target, until, linger).await?;
         if !line.ready(until).await {
             return Err(Unsent::new(Phase::Write, CLOSED_EARLY));
         }
@@ -257,7 +304,57 @@ impl HttpTransport {
         let asked = exchange(&mut line, message, Bounds::Until(until), body_max).await;
         let complete = asked.as_ref().is_ok_and(|answer| !answer.truncated);
         line.close(complete);
-        asked.map_err(|broken| Unsent::new(broken.phase, broken.detail))
+        let mut answer = asked.map_err(|broken| Unsent::new(broken.phase, broken.detail))?;
+        hide::hide(&mut answer, prepared.secret());
+        Ok(answer)
+    }
+
+    /// Resolves the secrets, gets a token where one is needed, and makes the message. Nothing of it goes to the destination.
+    async fn prepare(
+        &self,
+        target: &Target,
+        request: HttpRequest,
+        until: Instant,
+        guard: Option<&CredentialGuard>,
+    ) -> Result<Ready, Unsent> {
+        let unsent = |detail: String| Unsent::new(Phase::Prepare, detail);
+        let secret = |e: SecretError| unsent(e.to_string());
+        let credential = timeout_at(until, target.auth.resolve(target.limits.secret))
+            .await
+            .map_err(|_| unsent("the secret was not there in time".to_owned()))?
+            .map_err(secret)?;
+        if let (Some(confirmed), Some(identity)) = (guard, credential.identity(&target.auth))
+            && !confirmed(&identity)
+        {
+            return Err(unsent(
+                "the credential is not the one that was confirmed for this account".to_owned(),
+            ));
+        }
+        let prepared = Prepared::new(target, request).map_err(|e| unsent(e.to_string()))?;
+        let token = if let Auth::OAuth2(oauth2) = &target.auth {
+            Some(self.token(target, oauth2, &credential, until).await?)
+        } else {
+            None
+        };
+        // Only a signature is dated.
+        let at = if matches!(target.auth, Auth::SigV4(_) | Auth::Hmac(_)) {
+            self.clock.now()
+        } else {
+            Timestamp::EARLIEST
+        };
+        let headers = prepared.plain_headers();
+        let added = target
+            .auth
+            .apply(
+                &credential,
+                token.as_deref(),
+                &prepared.signable(&headers, at),
+            )
+            .map_err(secret)?;
+        let prepared = prepared
+            .authenticated(added)
+            .map_err(|e| unsent(e.to_string()))?;
+        Ok(Ready { prepared, token })
     }
 }
 
@@ -305,33 +402,8 @@ fn closed_early() -> Ended {
     Unsent::new(Phase::Write, CLOSED_EARLY).into()
 }
 
-fn check(permission: &Permission, now: factum_core::Timestamp) -> Result<(), Unsent> {
+fn check(permission: &Permission, now: Timestamp) -> Result<(), Unsent> {
     permission
         .check(now)
         .map_err(|expired| Unsent::new(Phase::Prepare, expired.to_string()))
-}
-
-/// Resolves the secrets and makes the message; nothing of it needs a connection.
-async fn prepare(
-    target: &Target,
-    request: HttpRequest,
-    until: Instant,
-    guard: Option<&CredentialGuard>,
-) -> Result<Prepared, Unsent> {
-    let unsent = |detail: String| Unsent::new(Phase::Prepare, detail);
-    let secret = |e: SecretError| unsent(e.to_string());
-    let credential = timeout_at(until, target.auth.credential(target.limits.secret))
-        .await
-        .map_err(|_| unsent("the secret was not there in time".to_owned()))?
-        .map_err(secret)?;
-    let mut auth = None;
-    if let Some(credential) = &credential {
-        if guard.is_some_and(|confirmed| !confirmed(credential)) {
-            return Err(unsent(
-                "the credential is not the one that was confirmed for this account".to_owned(),
-            ));
-        }
-        auth = target.auth.header(credential).map_err(secret)?;
-    }
-    Prepared::new(target, request, auth).map_err(|e| unsent(e.to_string()))
 }

@@ -16,7 +16,7 @@ pub mod http;
 mod secret;
 mod target;
 
-pub use auth::Auth;
+pub use auth::{Auth, Hmac, Id, OAuth2, SigV4};
 pub use clock::Clock;
 pub use ended::{Asked, Boxed, Ended, Transport};
 pub use error::{Malformed, SecretError, SecretErrorKind};

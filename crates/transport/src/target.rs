@@ -7,8 +7,9 @@ use std::sync::Arc;
 use factum_core::Span;
 use http::Uri;
 
-use crate::auth::Auth;
+use crate::auth::{Auth, OAuth2};
 use crate::error::Malformed;
+use crate::http::Trust;
 use crate::secret::Secret;
 
 /// Bounds of a request to one destination that its permission does not carry.
@@ -16,6 +17,8 @@ use crate::secret::Secret;
 pub struct HttpLimits {
     /// Longest time for reading a secret.
     pub secret: Span,
+    /// Longest time for getting a token, where one is needed.
+    pub token: Span,
     /// Longest time for resolving the host's name.
     pub resolve: Span,
     /// Longest time for connecting, over all addresses.
@@ -32,6 +35,7 @@ impl Default for HttpLimits {
     fn default() -> Self {
         Self {
             secret: Span::from_secs(5),
+            token: Span::from_secs(10),
             resolve: Span::from_secs(5),
             connect: Span::from_secs(5),
             tls: Span::from_secs(5),
@@ -55,6 +59,7 @@ pub struct Target {
     pub(crate) limits: HttpLimits,
     pub(crate) guard: Option<CredentialGuard>,
     pub(crate) plain_beyond_loopback: bool,
+    pub(crate) trust: Option<Trust>,
 }
 
 impl Target {
@@ -129,17 +134,40 @@ impl Target {
             limits: HttpLimits::default(),
             guard: None,
             plain_beyond_loopback: allow_plain_http,
+            trust: None,
         })
     }
 
     /// With this way of authentication.
     ///
     /// # Errors
-    /// [`Malformed`] if it cannot work: a user with a colon, a header that frames the message.
+    /// [`Malformed`] if it cannot work: a user with a colon, a header that frames the message, a token's address that is none.
     pub fn with_auth(mut self, auth: Auth) -> Result<Self, Malformed> {
         auth.check()?;
+        if let Auth::OAuth2(oauth2) = &auth {
+            token_endpoint(oauth2)?;
+        }
         self.auth = auth;
         Ok(self)
+    }
+
+    /// With other certificates to trust than the transport's own.
+    #[must_use]
+    pub fn with_trust(mut self, trust: Trust) -> Self {
+        self.trust = Some(trust);
+        self
+    }
+
+    /// Where tokens are got, and the path there; on the destination's own host its certificates are trusted.
+    pub(crate) fn token_endpoint(&self) -> Option<(Self, &str)> {
+        let Auth::OAuth2(oauth2) = &self.auth else {
+            return None;
+        };
+        let (mut endpoint, path) = token_endpoint(oauth2).ok()?;
+        let same = endpoint.host == self.host && endpoint.port == self.port;
+        let own = self.trust.as_ref().filter(|_| same);
+        endpoint.trust = oauth2.trust.as_ref().or(own).cloned();
+        Some((endpoint, path))
     }
 
     /// With these limits.
@@ -199,6 +227,28 @@ impl fmt::Debug for Target {
             .field("limits", &self.limits)
             .finish_non_exhaustive()
     }
+}
+
+/// The origin of a token's address, and its path.
+fn token_endpoint(oauth2: &OAuth2) -> Result<(Target, &str), Malformed> {
+    let url = oauth2.token_url.as_str();
+    let host = url.find("://").map_or(0, |at| at + 3);
+    let path = url[host..].find('/').map_or(url.len(), |at| host + at);
+    let (origin, path) = url.split_at(path);
+    let path = if path.is_empty() { "/" } else { path };
+    let visible = path.bytes().all(|b| b.is_ascii_graphic() && b != b'#');
+    if !visible || has_dot_segment(path.split('?').next().unwrap_or_default()) {
+        return Err(Malformed::new(
+            "token_url",
+            "the path of the token's address holds no space, no fragment and no dot segment",
+            "write it as the provider documents it",
+        ));
+    }
+    let target = Target::parse(origin, oauth2.allow_plain_http).map_err(|error| Malformed {
+        member: "token_url",
+        ..error
+    })?;
+    Ok((target, path))
 }
 
 /// Lower case, without brackets; an IP address or a name of ASCII letters, digits, `-`, `_` and dots.

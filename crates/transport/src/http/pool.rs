@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use super::Trust;
 use super::line::Line;
 use crate::auth::Auth;
 use crate::target::Target;
@@ -25,6 +26,7 @@ struct Whose {
     host: String,
     port: u16,
     auth: Auth,
+    trust: Option<Trust>,
 }
 
 #[derive(Default)]
@@ -93,5 +95,6 @@ fn whose(target: &Target) -> Whose {
         host: target.host.clone(),
         port: target.port,
         auth: target.auth.clone(),
+        trust: target.trust.clone(),
     }
 }

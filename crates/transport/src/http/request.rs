@@ -1,4 +1,4 @@
-//! Makes the message that goes over the wire from a contract's request: address, `Host`, length, authentication. Pure.
+//! Makes the message that goes over the wire from a contract's request: address, `Host`, length, and what authentication adds. Pure.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -7,11 +7,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use factum_contract::Signable;
 use factum_contract::http::HttpRequest;
+use factum_core::Timestamp;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};
 use hyper::body::{Body, Frame, SizeHint};
 
+use crate::auth::Added;
+use crate::secret::Secret;
 use crate::target::{Target, has_dot_segment};
 
 /// Sent where the contract names no `User-Agent`: some providers refuse a request without one.
@@ -42,6 +46,7 @@ pub(super) struct Prepared {
     uri: Uri,
     headers: HeaderMap,
     body: Bytes,
+    secret: Vec<Secret>,
 }
 
 /// Why a request cannot be put on the wire; for people, without any value.
@@ -59,15 +64,13 @@ pub(super) enum BadRequest {
     Framing(HeaderName),
     #[error("the header {0} is the one that authentication sets")]
     TwiceAuthenticated(HeaderName),
+    #[error("the parameter {0} of the query is the one that authentication sets")]
+    TwiceInQuery(String),
 }
 
 impl Prepared {
     /// Checks `request` and completes it for `target`.
-    pub(super) fn new(
-        target: &Target,
-        request: HttpRequest,
-        auth: Option<(HeaderName, HeaderValue)>,
-    ) -> Result<Self, BadRequest> {
+    pub(super) fn new(target: &Target, request: HttpRequest) -> Result<Self, BadRequest> {
         let method = method(&request.method)?;
         let uri = join(&target.base_path, &request.path_and_query)?;
         let mut headers = HeaderMap::new();
@@ -80,15 +83,9 @@ impl Prepared {
             if is_framing(&name) {
                 return Err(BadRequest::Framing(name));
             }
-            if auth.as_ref().is_some_and(|(own, _)| *own == name) {
-                return Err(BadRequest::TwiceAuthenticated(name));
-            }
             let value =
                 HeaderValue::from_str(value).map_err(|_| BadRequest::HeaderValue(name.clone()))?;
             headers.append(name, value);
-        }
-        if let Some((name, value)) = auth {
-            headers.insert(name, value);
         }
         headers
             .entry(header::USER_AGENT)
@@ -106,7 +103,62 @@ impl Prepared {
             uri,
             headers,
             body: Bytes::from(request.body),
+            secret: Vec::new(),
         })
+    }
+
+    /// The headers as they are signed.
+    pub(super) fn plain_headers(&self) -> Vec<(String, String)> {
+        let plain = |(name, value): (&HeaderName, &HeaderValue)| {
+            let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+            (name.as_str().to_owned(), value)
+        };
+        self.headers.iter().map(plain).collect()
+    }
+
+    /// The request as it is signed.
+    pub(super) fn signable<'a>(
+        &'a self,
+        headers: &'a [(String, String)],
+        at: Timestamp,
+    ) -> Signable<'a> {
+        Signable {
+            method: self.method.as_str(),
+            path_and_query: self.uri.path_and_query().map_or("/", PathAndQuery::as_str),
+            headers,
+            body: &self.body,
+            at,
+        }
+    }
+
+    /// With what authentication adds.
+    pub(super) fn authenticated(mut self, added: Added) -> Result<Self, BadRequest> {
+        for (name, value) in added.headers {
+            if self.headers.contains_key(&name) {
+                return Err(BadRequest::TwiceAuthenticated(name));
+            }
+            self.headers.insert(name, value);
+        }
+        if let Some((name, pair)) = added.query {
+            let whole = self.uri.path_and_query().map_or("/", PathAndQuery::as_str);
+            let (path, query) = whole.split_once('?').unwrap_or((whole, ""));
+            let mut pairs = query.split('&').filter(|pair| !pair.is_empty());
+            if pairs.any(|pair| pair.split('=').next() == Some(&name)) {
+                return Err(BadRequest::TwiceInQuery(name));
+            }
+            let between = if query.is_empty() { "" } else { "&" };
+            let whole: PathAndQuery = format!("{path}?{query}{between}{pair}")
+                .parse()
+                .map_err(|_| BadRequest::Path)?;
+            self.uri = Uri::from(whole);
+        }
+        self.secret = added.secret;
+        Ok(self)
+    }
+
+    /// What of it is secret, in every form in which a destination could repeat it.
+    pub(super) fn secret(&self) -> &[Secret] {
+        &self.secret
     }
 
     /// The message for one connection; `keep_open` says whether that is to be used again. `taken` is set once the whole body
@@ -127,6 +179,20 @@ impl Prepared {
         }
         message
     }
+}
+
+/// Percent-encoded, all but the unreserved.
+pub(crate) fn percent_encoded(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    let mut text = String::with_capacity(bytes.len());
+    for &byte in bytes {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            text.push(char::from(byte));
+        } else {
+            write!(text, "%{byte:02X}").expect("writing to a string does not fail");
+        }
+    }
+    text
 }
 
 fn method(text: &str) -> Result<Method, BadRequest> {

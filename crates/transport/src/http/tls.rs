@@ -1,7 +1,8 @@
 //! TLS by rustls: whom to trust, and the handshake. Early data is off, so nothing of a request is in a handshake (R29).
 
+use std::collections::HashMap;
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::{fmt, io};
 
@@ -12,6 +13,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, Error, RootCertStore};
 
@@ -19,10 +21,11 @@ use super::Unsent;
 use super::connect::Shared;
 use super::meter::Metered;
 use crate::clock::duration;
+use crate::error::Malformed;
 use crate::target::Target;
 
 /// Whose certificates are trusted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Trust {
     /// Those of the operating system.
     #[default]
@@ -31,18 +34,55 @@ pub enum Trust {
     Only(Vec<Vec<u8>>),
 }
 
+impl Trust {
+    /// Those signed by one of the certificates in a PEM file, and no others.
+    ///
+    /// # Errors
+    /// [`Malformed`] where it holds none, or one that cannot be read.
+    pub fn from_pem(pem: &[u8]) -> Result<Self, Malformed> {
+        let wrong = |rule: &str| {
+            let remedy = "name a PEM file with one or more certificates of the authority";
+            Malformed::new("ca", rule, remedy)
+        };
+        let mut certificates = Vec::new();
+        for certificate in CertificateDer::pem_slice_iter(pem) {
+            let der = certificate.map_err(|_| wrong("a certificate in it cannot be read"))?;
+            certificates.push(der.to_vec());
+        }
+        if certificates.is_empty() {
+            return Err(wrong("it holds no certificate"));
+        }
+        let trust = Self::Only(certificates);
+        config(&trust).map_err(|_| wrong("a certificate in it is no authority's"))?;
+        Ok(trust)
+    }
+}
+
+/// What a handshake needs, for one trust.
+type Made = Result<Arc<ClientConfig>, String>;
+
 /// Makes TLS streams. Reads the trusted certificates when the first is needed.
 pub(super) struct Tls {
     trust: Trust,
-    config: OnceLock<Result<Arc<ClientConfig>, String>>,
+    made: Mutex<HashMap<Trust, Made>>,
 }
 
 impl Tls {
     pub(super) fn new(trust: Trust) -> Self {
         Self {
             trust,
-            config: OnceLock::new(),
+            made: Mutex::default(),
         }
+    }
+
+    fn config(&self, trust: &Trust) -> Made {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(made) = made.get(trust) {
+            return made.clone();
+        }
+        let new = config(trust).map(Arc::new).map_err(|e| e.to_string());
+        made.insert(trust.clone(), new.clone());
+        new
     }
 
     /// Shakes hands over `io`, by `until` at the latest.
@@ -54,9 +94,7 @@ impl Tls {
     ) -> Result<TlsStream<Metered<Shared>>, Unsent> {
         let unsent = |detail: String| Unsent::new(Phase::Tls, detail);
         let config = self
-            .config
-            .get_or_init(|| config(&self.trust).map(Arc::new).map_err(|e| e.to_string()))
-            .clone()
+            .config(target.trust.as_ref().unwrap_or(&self.trust))
             .map_err(|e| unsent(format!("no TLS: {e}")))?;
         let name = ServerName::try_from(target.host.clone())
             .map_err(|_| unsent("the host's name cannot stand in a certificate".to_owned()))?;

@@ -6,6 +6,7 @@
 )]
 
 mod answers;
+mod auth;
 mod bounds;
 mod cuts;
 mod phases;
@@ -15,3 +16,4 @@ mod rig;
 mod secrets;
 mod targets;
 mod tls;
+mod tokens;

@@ -50,6 +50,11 @@ impl Pki {
         Trust::Only(vec![self.authority.der().to_vec()])
     }
 
+    /// The authority's certificate as a file holds it.
+    pub(crate) fn pem(&self) -> String {
+        self.authority.pem()
+    }
+
     fn config(
         &self,
         versions: &[&'static SupportedProtocolVersion],
@@ -110,7 +115,7 @@ async fn send(server: &Server, trust: Trust) -> Ended {
         .await
 }
 
-async fn echo(mut conn: Conn<TlsStream<TcpStream>>) -> Seen {
+pub(crate) async fn echo(mut conn: Conn<TlsStream<TcpStream>>) -> Seen {
     while conn.read_request().await {
         conn.write(ok("{}")).await;
     }

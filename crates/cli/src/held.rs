@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use factum_core::{ActionId, Evidence, Fact, IdentityHash, Span, Timestamp, WorkerNonce};
 use factum_store::{
-    Admission, Admitted, Answer, Claim, Claimed, Committed, Due, Filter, NextRow, Record, Recorded,
-    Restore, Store,
+    Admission, Admitted, Answer, Claim, Claimed, Committed, Delivered, Due, Filter, KeptReport,
+    Name, NextRow, Record, Recorded, Report, ReportFilter, Restore, Store,
 };
 
 /// The engine's setting by which sends are held.
@@ -85,6 +85,18 @@ impl Store for Held {
         next: NextRow,
     ) -> Answer<'a, Committed> {
         self.0.commit(claim, facts, next)
+    }
+
+    fn deliver(&self, report: Report, forget_before: Timestamp) -> Answer<'_, Delivered> {
+        self.0.deliver(report, forget_before)
+    }
+
+    fn reports(&self, filter: ReportFilter) -> Answer<'_, Vec<KeptReport>> {
+        self.0.reports(filter)
+    }
+
+    fn know(&self, id: ActionId, names: Vec<Name>) -> Answer<'_, bool> {
+        self.0.know(id, names)
     }
 
     fn keep_contract(&self, digest: [u8; 32], text: String) -> Answer<'_, ()> {

@@ -274,6 +274,12 @@ impl Known {
         u32::try_from(self.marks().count()).unwrap_or(u32::MAX)
     }
 
+    /// Whether the destination reported exactly this already.
+    #[must_use]
+    pub fn has_called_back(&self, callback: &Callback) -> bool {
+        self.callbacks.values().any(|known| known == callback)
+    }
+
     /// When the last record was stored.
     #[must_use]
     pub fn last_at(&self) -> Option<Timestamp> {

@@ -73,6 +73,7 @@ impl Terms<'_> {
                 at: Some(at),
                 why: why.to_owned(),
             },
+            names: Vec::new(),
             claim_for: None,
         })
     }

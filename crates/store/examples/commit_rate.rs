@@ -115,6 +115,7 @@ fn admission(n: u64) -> Admission {
             at: Some(at),
             why: "recorded and not sent yet".to_owned(),
         },
+        names: Vec::new(),
         claim_for: None,
     }
 }

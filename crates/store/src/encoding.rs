@@ -8,6 +8,7 @@
 mod action;
 mod fact;
 mod plain;
+mod report;
 #[cfg(test)]
 mod strategies;
 #[cfg(test)]
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use action::{Fixed, head_text, read_head};
 pub(crate) use fact::{fact_text, read_fact};
 pub(crate) use plain::{hex, unhex};
+pub(crate) use report::{read_readings, readings_text};
 
 /// The version that is written.
 const VERSION: u32 = 1;

@@ -8,8 +8,10 @@ pub mod clock;
 #[cfg(feature = "sqlite")]
 mod encoding;
 mod error;
+mod matching;
 pub mod memory;
 pub mod record;
+pub mod report;
 mod shared;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
@@ -32,6 +34,7 @@ pub use record::{
     Action, Admission, Admitted, Claim, Claimed, Committed, Content, Conversation, Due, Filter,
     MemberHash, NextRow, Record, Recorded, Restore,
 };
+pub use report::{Delivered, KeptReport, Name, Reading, Report, ReportFilter, ReportId, Site};
 
 /// A store's answer, some time later. The memory store's futures are ready at once.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
@@ -90,6 +93,20 @@ pub trait Store: Send + Sync + 'static {
         facts: Vec<Fact>,
         next: NextRow,
     ) -> Answer<'a, Committed>;
+
+    /// Keeps a destination's report and, if its names find one action, records it there as evidence, in one transaction. One
+    /// that finds none waits: the transaction that brings its name ([`Store::admit`], [`Store::record`], [`Store::commit`],
+    /// [`Store::know`]) records it. Of two such transactions at once the later one sees what the earlier one wrote. Equal
+    /// reports are one; a report whose fact the action holds already adds nothing. Those stored before `forget_before` are
+    /// forgotten little by little, and beyond a fixed number the oldest. Repeating it changes nothing.
+    fn deliver(&self, report: Report, forget_before: Timestamp) -> Answer<'_, Delivered>;
+
+    /// Reports, newest first, at most `filter.limit`. Fewer than that are all there are; damaged ones are left out.
+    fn reports(&self, filter: ReportFilter) -> Answer<'_, Vec<KeptReport>>;
+
+    /// Adds names by which reports find an action: those that no fact brings. Gives whether a report had waited for one.
+    /// Repeating it changes nothing.
+    fn know(&self, id: ActionId, names: Vec<Name>) -> Answer<'_, bool>;
 
     /// Keeps the text of a contract under its digest, so that an action's pinned contract can be read for as long as the
     /// action. Repeating it changes nothing.

@@ -6,13 +6,16 @@ use std::future::ready;
 use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use factum_core::evidence::Callback;
 use factum_core::mistake::{Mistake, made};
 use factum_core::{ActionId, Evidence, Fact, IdentityHash, Span, Timestamp, WorkerNonce};
 
 use crate::clock::{Clock, RisingClock};
+use crate::matching::{self, Known, REPORTS_MAX, Shelf};
 use crate::record::{
     Admission, Admitted, Claim, Claimed, Committed, Due, Filter, NextRow, Record, Recorded, Restore,
 };
+use crate::report::{Delivered, KeptReport, Name, Report, ReportFilter};
 use crate::shared::{self, Claims};
 use crate::{Answer, Store, StoreError, StoreErrorKind};
 
@@ -28,6 +31,8 @@ struct Inner {
     identities: BTreeMap<IdentityHash, ActionId>,
     due: BTreeSet<(Timestamp, ActionId)>,
     claims: Claims,
+    known_by: BTreeMap<Known, BTreeSet<ActionId>>,
+    reports: BTreeMap<u64, KeptReport>,
     contracts: BTreeMap<[u8; 32], String>,
     settings: BTreeMap<&'static str, String>,
     restore: Option<Restore>,
@@ -67,6 +72,8 @@ impl MemoryStore {
                 identities: inner.identities.clone(),
                 due: inner.due.clone(),
                 claims: Claims::new(inner.claims.tokens_given()),
+                known_by: inner.known_by.clone(),
+                reports: inner.reports.clone(),
                 contracts: inner.contracts.clone(),
                 settings: inner.settings.clone(),
                 restore: inner.restore.clone(),
@@ -96,27 +103,58 @@ impl Inner {
         if let Some(first) = self.identities.get(&identity).and_then(|id| self.row(*id)) {
             return Ok(shared::join(first, &admission.action));
         }
-        let wish = admission.claim_for;
+        let (wish, mut names) = (admission.claim_for, admission.names.clone());
+        names.extend(matching::names_of(&admission.facts));
         let (record, evidence) = shared::admitted(admission, now);
         let id = record.id();
         if self.rows.contains_key(&id) {
             return Err(shared::id_taken());
         }
         sound_step(&record, ADMITTING)?;
-        let claim =
-            wish.and_then(|(_, lease)| self.claims.take(id, record.version, lease, now).ok());
         self.identities.insert(identity, id);
         self.due.extend(record.next.at.map(|at| (at, id)));
         let row = Row {
             record: record.clone(),
             evidence,
         };
+        let place = matching::place(&record);
         self.rows.insert(id, row);
         self.stamped = Some(now);
+        let shelf = &mut OnShelf { inner: self, now };
+        if matching::name_action(shelf, id, place, names)? {
+            let record = self.row(id).unwrap_or(record);
+            return Ok(Admitted::Created(Box::new(record), None));
+        }
+        let claim =
+            wish.and_then(|(_, lease)| self.claims.take(id, record.version, lease, now).ok());
         Ok(Admitted::Created(Box::new(record), claim))
     }
 
     fn append(
+        &mut self,
+        id: ActionId,
+        now: Timestamp,
+        facts: Vec<Fact>,
+        next: NextRow,
+    ) -> Result<Option<Recorded>, StoreError> {
+        let names = matching::names_of(&facts);
+        let Some(mut recorded) = self.append_only(id, now, facts, next)? else {
+            return Ok(None);
+        };
+        if self.name(id, names, now)? {
+            recorded.behind = self.row(id).map(Box::new);
+        }
+        Ok(Some(recorded))
+    }
+
+    fn name(&mut self, id: ActionId, names: Vec<Name>, now: Timestamp) -> Result<bool, StoreError> {
+        let Some(place) = self.rows.get(&id).map(|row| matching::place(&row.record)) else {
+            return Ok(false);
+        };
+        matching::name_action(&mut OnShelf { inner: self, now }, id, place, names)
+    }
+
+    fn append_only(
         &mut self,
         id: ActionId,
         now: Timestamp,
@@ -182,6 +220,92 @@ impl Inner {
             Ok(claim) => Claimed::Held(claim, Box::new(record)),
             Err(until) => Claimed::Busy(until),
         }
+    }
+}
+
+impl Inner {
+    fn deliver(
+        &mut self,
+        report: Report,
+        forget_before: Timestamp,
+        now: Timestamp,
+    ) -> Result<Delivered, StoreError> {
+        let mut kept = self.reports.values();
+        if let Some(known) = kept.find(|kept| kept.report.id == report.id) {
+            return Ok(Delivered::Repeated(known.action));
+        }
+        let no = self.reports.last_key_value().map_or(1, |(no, _)| no + 1);
+        let kept = KeptReport {
+            no,
+            at: now,
+            report,
+            action: None,
+        };
+        self.reports.insert(no, kept.clone());
+        self.reports.retain(|old, kept| {
+            *old + REPORTS_MAX > no && (kept.at >= forget_before || *old == no)
+        });
+        self.stamped = Some(now);
+        matching::deliver(&mut OnShelf { inner: self, now }, &kept)
+    }
+}
+
+/// The store while reports and actions find each other.
+struct OnShelf<'a> {
+    inner: &'a mut Inner,
+    now: Timestamp,
+}
+
+impl Shelf for OnShelf<'_> {
+    fn known_by(&mut self, known: &Known) -> Result<Vec<ActionId>, StoreError> {
+        let named = self.inner.known_by.get(known);
+        Ok(named.into_iter().flatten().copied().collect())
+    }
+
+    fn know(&mut self, id: ActionId, known: &Known) -> Result<(), StoreError> {
+        self.inner
+            .known_by
+            .entry(known.clone())
+            .or_default()
+            .insert(id);
+        Ok(())
+    }
+
+    fn waiting(&mut self, known: &Known) -> Result<Vec<KeptReport>, StoreError> {
+        let carries = |kept: &&KeptReport| {
+            let readings = &kept.report.readings;
+            kept.action.is_none()
+                && kept.report.site == known.site
+                && readings.iter().any(|reading| {
+                    reading.operation == known.operation && reading.names.contains(&known.name)
+                })
+        };
+        Ok(self
+            .inner
+            .reports
+            .values()
+            .filter(carries)
+            .cloned()
+            .collect())
+    }
+
+    fn settle(&mut self, report: &KeptReport, id: ActionId) -> Result<(), StoreError> {
+        if let Some(kept) = self.inner.reports.get_mut(&report.no) {
+            kept.action = Some(id);
+        }
+        Ok(())
+    }
+
+    fn has(&mut self, id: ActionId, callback: &Callback) -> Result<bool, StoreError> {
+        let row = self.inner.rows.get(&id);
+        Ok(row.is_some_and(|row| row.record.known.has_called_back(callback)))
+    }
+
+    fn add(&mut self, id: ActionId, facts: Vec<Fact>) -> Result<(), StoreError> {
+        let next = shared::decide_anew(self.now);
+        self.inner
+            .append_only(id, self.now, facts, next)
+            .map(|_| ())
     }
 }
 
@@ -321,6 +445,27 @@ impl Store for MemoryStore {
     ) -> Answer<'a, Committed> {
         let now = self.clock.now();
         Box::pin(ready(self.lock().commit(claim, facts, next, now)))
+    }
+
+    fn deliver(&self, report: Report, forget_before: Timestamp) -> Answer<'_, Delivered> {
+        let now = self.clock.now();
+        Box::pin(ready(self.lock().deliver(report, forget_before, now)))
+    }
+
+    fn reports(&self, filter: ReportFilter) -> Answer<'_, Vec<KeptReport>> {
+        let inner = self.lock();
+        let newest_first = inner.reports.values().rev();
+        let wanted = newest_first.filter(|kept| {
+            kept.report.site.tenant == filter.tenant
+                && filter.before.is_none_or(|before| kept.no < before)
+                && !(filter.unmatched && kept.action.is_some())
+        });
+        answer(wanted.take(filter.limit).cloned().collect())
+    }
+
+    fn know(&self, id: ActionId, names: Vec<Name>) -> Answer<'_, bool> {
+        let now = self.clock.now();
+        Box::pin(ready(self.lock().name(id, names, now)))
     }
 
     fn keep_contract(&self, digest: [u8; 32], text: String) -> Answer<'_, ()> {

@@ -8,6 +8,8 @@ use factum_core::{
     TraceContext, WorkerNonce,
 };
 
+use crate::report::Name;
+
 /// Everything about an action that is fixed at submission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {
@@ -68,7 +70,9 @@ pub struct Admission {
     pub facts: Vec<Fact>,
     /// Its next step.
     pub next: NextRow,
-    /// Claim it for this worker, for this long.
+    /// Names by which the destination's reports find it: its reference and its key, where the contract matches by them.
+    pub names: Vec<Name>,
+    /// Claim it for this worker, for this long. There is no claim if a report had waited for it.
     pub claim_for: Option<(WorkerNonce, Span)>,
 }
 
@@ -162,6 +166,8 @@ pub struct Recorded {
     pub at: Timestamp,
     /// The state before and after.
     pub states: (State, State),
+    /// How the action stands after reports that had waited for a name in these facts, if any had. It is past `version`.
+    pub behind: Option<Box<Record>>,
 }
 
 /// What became of a decision.

@@ -230,6 +230,7 @@ pub(crate) fn append(
             .collect::<Vec<EvidenceId>>(),
         at: now,
         states: (before, record.status().state),
+        behind: None,
     };
     (recorded, evidence)
 }
@@ -242,6 +243,7 @@ pub(crate) fn nothing_recorded(record: &Record, now: Timestamp) -> Recorded {
         ids: Vec::new(),
         at: now,
         states: (state, state),
+        behind: None,
     }
 }
 

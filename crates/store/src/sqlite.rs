@@ -15,6 +15,7 @@ mod open;
 mod ops;
 mod place;
 mod readers;
+mod reports;
 mod row;
 mod schema;
 mod sums;
@@ -42,6 +43,7 @@ use crate::clock::{Clock, system_clock};
 use crate::record::{
     Admission, Admitted, Claim, Claimed, Committed, Due, Filter, NextRow, Record, Recorded, Restore,
 };
+use crate::report::{Delivered, KeptReport, Name, Report, ReportFilter};
 use crate::shared::Claims;
 use crate::{Answer, Store, StoreError, StoreErrorKind};
 
@@ -347,6 +349,29 @@ impl Store for SqliteStore {
         self.command(
             (ops::COMMITTING, Kind::Writes),
             move |work| ops::commit(work, fence, facts, next),
+            |_, _| {},
+        )
+    }
+
+    fn deliver(&self, report: Report, forget_before: Timestamp) -> Answer<'_, Delivered> {
+        self.command(
+            (reports::DELIVERING, Kind::Writes),
+            move |work| reports::deliver(work, report, forget_before),
+            |_, _| {},
+        )
+    }
+
+    fn reports(&self, filter: ReportFilter) -> Answer<'_, Vec<KeptReport>> {
+        self.readers.ask("listing reports", move |reader| {
+            let (conn, sums, _) = reader.parts();
+            reports::list(conn, sums, &filter)
+        })
+    }
+
+    fn know(&self, id: ActionId, names: Vec<Name>) -> Answer<'_, bool> {
+        self.command(
+            (ops::NAMING, Kind::Writes),
+            move |work| ops::know(work, id, names),
             |_, _| {},
         )
     }

@@ -277,6 +277,7 @@ impl Run {
             next: first_row(action.intent.not_before.map_or(now, |at| at.max(now))),
             action,
             facts: Vec::new(),
+            names: Vec::new(),
             claim_for: None,
         };
         if let Some(first) = first {

@@ -6,8 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use factum_core::identity::IdentityHash;
 use factum_core::{ActionId, Evidence, Fact, Span, Timestamp, WorkerNonce};
 use factum_store::{
-    Admission, Admitted, Answer, Claim, Claimed, Committed, Due, Filter, MemoryStore, NextRow,
-    Record, Recorded, Restore, Store, StoreError, StoreErrorKind, system_clock,
+    Admission, Admitted, Answer, Claim, Claimed, Committed, Delivered, Due, Filter, KeptReport,
+    MemoryStore, Name, NextRow, Record, Recorded, Report, ReportFilter, Restore, Store, StoreError,
+    StoreErrorKind, system_clock,
 };
 
 /// A failure that is still to come.
@@ -133,6 +134,18 @@ impl Store for FaultyStore {
             "the commit breaks off, as the test wants it"
         );
         self.inner.commit(claim, facts, next)
+    }
+
+    fn deliver(&self, report: Report, forget_before: Timestamp) -> Answer<'_, Delivered> {
+        self.inner.deliver(report, forget_before)
+    }
+
+    fn reports(&self, filter: ReportFilter) -> Answer<'_, Vec<KeptReport>> {
+        self.inner.reports(filter)
+    }
+
+    fn know(&self, id: ActionId, names: Vec<Name>) -> Answer<'_, bool> {
+        self.inner.know(id, names)
     }
 
     fn keep_contract(&self, digest: [u8; 32], text: String) -> Answer<'_, ()> {

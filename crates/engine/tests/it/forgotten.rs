@@ -79,6 +79,7 @@ fn a_first_mark_in_doubt_is_found_again() {
         action,
         facts: vec![first.fact],
         next: first.next,
+        names: Vec::new(),
         claim_for: Some((factum_core::WorkerNonce(1), first.lease)),
     };
     let admitted = ready(world.store.admit(admission)).unwrap();
@@ -106,6 +107,7 @@ fn an_action_that_is_being_admitted_is_not_claimed_as_well() {
         action,
         facts: vec![first.fact],
         next: first.next,
+        names: Vec::new(),
         claim_for: Some((factum_core::WorkerNonce(1), first.lease)),
     };
     let Admitted::Created(record, Some(claim)) = ready(world.store.admit(admission)).unwrap()

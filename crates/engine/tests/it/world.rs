@@ -158,6 +158,7 @@ impl World {
             action,
             facts: Vec::new(),
             next,
+            names: Vec::new(),
             claim_for: None,
         };
         assert!(matches!(

@@ -368,7 +368,7 @@ enum CancelAnswerDef {
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Callback", rename_all = "snake_case", deny_unknown_fields)]
-enum CallbackDef {
+pub(super) enum CallbackDef {
     Positive(#[serde(with = "ReceiptDef")] Receipt),
     Negative { object: String, why: String },
     Reversed { why: String },

@@ -4,12 +4,14 @@ use factum_core::{ActionId, Fact, Span, Timestamp};
 
 use super::fault::{failed, is_primary_key, while_doing};
 use super::meta;
+use super::reports::OnFile;
 use super::row::{self, Standing, damaged};
 use super::writer::Work;
 use crate::record::{
     Admission, Admitted, Claim, Claimed, Committed, NextRow, Record, Recorded, Restore,
 };
-use crate::{StoreError, shared};
+use crate::report::Name;
+use crate::{StoreError, matching, shared};
 
 pub(super) const ADMITTING: &str = "recording an action";
 pub(super) const CLAIMING: &str = "claiming an action";
@@ -18,6 +20,7 @@ pub(super) const COMMITTING: &str = "committing a decision";
 pub(super) const RESTORING: &str = "declaring a restore";
 pub(super) const RELEASING: &str = "releasing a restore";
 pub(super) const SETTING: &str = "changing a setting";
+pub(super) const NAMING: &str = "naming an action";
 pub(super) const KEEPING: &str = "keeping a contract";
 
 /// Records a new action, or joins the one that its identity names.
@@ -34,7 +37,8 @@ pub(super) fn admit(work: &mut Work, admission: Admission) -> Result<Admitted, S
         return join(work, &admission);
     }
     let now = work.now();
-    let wish = admission.claim_for;
+    let (wish, mut names) = (admission.claim_for, admission.names.clone());
+    names.extend(matching::names_of(&admission.facts));
     let (record, evidence) = shared::admitted(admission, now);
     let id = record.id();
     work.touch(id);
@@ -42,8 +46,12 @@ pub(super) fn admit(work: &mut Work, admission: Admission) -> Result<Admitted, S
     for one in &evidence {
         row::insert_evidence(&work.conn, &work.sums, id, one).map_err(sql)?;
     }
-    let claim = wish.and_then(|(_, lease)| work.claims.take(id, record.version, lease, now).ok());
     work.keep(record.clone());
+    if name_it(work, &record, names, ADMITTING)? {
+        let record = held(work, id, ADMITTING)?;
+        return Ok(Admitted::Created(Box::new(record), None));
+    }
+    let claim = wish.and_then(|(_, lease)| work.claims.take(id, record.version, lease, now).ok());
     Ok(Admitted::Created(Box::new(record), claim))
 }
 
@@ -145,7 +153,64 @@ pub(super) fn commit(
     append(work, record, now, facts, next, COMMITTING).map(Committed::Durable)
 }
 
+/// Adds facts, and what had waited for a name in them.
 fn append(
+    work: &mut Work,
+    record: Record,
+    now: Timestamp,
+    facts: Vec<Fact>,
+    next: NextRow,
+    doing: &'static str,
+) -> Result<Recorded, StoreError> {
+    let names = matching::names_of(&facts);
+    if names.is_empty() {
+        return append_only(work, record, now, facts, next, doing);
+    }
+    let id = record.id();
+    let mut recorded = append_only(work, record, now, facts, next, doing)?;
+    let record = held(work, id, doing)?;
+    if name_it(work, &record, names, doing)? {
+        recorded.behind = Some(Box::new(held(work, id, doing)?));
+    }
+    Ok(recorded)
+}
+
+/// From now on an action is known by these names; gives whether a report had waited for one of them.
+fn name_it(
+    work: &mut Work,
+    record: &Record,
+    names: Vec<Name>,
+    doing: &'static str,
+) -> Result<bool, StoreError> {
+    let shelf = &mut OnFile { work, doing };
+    matching::name_action(shelf, record.id(), matching::place(record), names)
+}
+
+/// The record of an action that was just written.
+pub(super) fn held(
+    work: &mut Work,
+    id: ActionId,
+    doing: &'static str,
+) -> Result<Record, StoreError> {
+    let Some(record) = work.take(id, doing)? else {
+        let how = "it is gone since it was written".to_owned();
+        return Err(damaged(doing, id, how));
+    };
+    work.keep(record.clone());
+    Ok(record)
+}
+
+/// Adds names by which reports find an action.
+pub(super) fn know(work: &mut Work, id: ActionId, names: Vec<Name>) -> Result<bool, StoreError> {
+    let Some(record) = work.take(id, NAMING)? else {
+        return Ok(false);
+    };
+    work.keep(record.clone());
+    work.write();
+    name_it(work, &record, names, NAMING)
+}
+
+pub(super) fn append_only(
     work: &mut Work,
     mut record: Record,
     now: Timestamp,

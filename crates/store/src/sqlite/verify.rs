@@ -53,6 +53,8 @@ impl Reader {
         ] {
             orphans(conn, text, how, &mut verified)?;
         }
+        let damaged = super::reports::damaged(conn, sums).map_err(while_doing(DOING))?;
+        verified.damaged.extend(damaged);
         Ok(verified)
     }
 }

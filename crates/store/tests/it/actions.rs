@@ -77,6 +77,7 @@ pub(crate) fn submission(action: Action) -> Admission {
     Admission {
         facts: Vec::new(),
         next: next("send", Some(action.intent.submitted_at)),
+        names: Vec::new(),
         claim_for: None,
         action,
     }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use factum_core::evidence::{
-    Answer, AnswerClass, Capture, Loss, Mark, PermissionKind, Phase, Receipt,
+    Answer, AnswerClass, Callback, Capture, Loss, Mark, PermissionKind, Phase, Receipt,
 };
 use factum_core::{AttemptNo, Epoch, Fact, Limits, Span, Timestamp, WorkerNonce};
-use factum_store::Clock;
+use factum_store::{Clock, Name, Reading, Report, ReportId, Site};
 
 pub(crate) use crate::actions::{START, action, admission, next, submission};
 
@@ -92,4 +92,28 @@ pub(crate) fn refused(n: u32) -> Fact {
             why: "no such brand".to_owned(),
         },
     )
+}
+
+/// The n-th report of the helpdesk, about whatever these names find.
+pub(crate) fn report(n: u8, names: Vec<Name>, callback: Callback) -> Report {
+    Report {
+        id: ReportId([n; 16]),
+        site: Site {
+            tenant: "default".to_owned(),
+            destination: "helpdesk".to_owned(),
+        },
+        readings: vec![Reading {
+            operation: "ticket.create".to_owned(),
+            names,
+            callback,
+        }],
+        body: br#"{"event":"ticket"}"#.to_vec(),
+    }
+}
+
+/// The destination reports that it undid the effect.
+pub(crate) fn reversed() -> Callback {
+    Callback::Reversed {
+        why: "returned".to_owned(),
+    }
 }

@@ -4,6 +4,7 @@ mod admit;
 mod claims;
 mod listing;
 mod others;
+mod reports;
 
 use std::sync::Arc;
 

@@ -3,14 +3,17 @@
 use std::collections::BTreeSet;
 
 use factum_core::State;
-use factum_store::Store;
+use factum_store::{Delivered, Name, Store};
 use rusqlite::Connection;
 
 use super::{database, open_in};
 use crate::fixtures::START;
-use crate::fixtures::{TestClock, admission, mark};
+use crate::fixtures::{TestClock, admission, mark, report, reversed};
 
-const SCHEMA: &str = include_str!("../../../src/sqlite/migrations/0001_first.sql");
+const SCHEMA: [&str; 2] = [
+    include_str!("../../../src/sqlite/migrations/0001_first.sql"),
+    include_str!("../../../src/sqlite/migrations/0002_reports.sql"),
+];
 
 /// A file with one action in it, and nobody who holds it.
 async fn file() -> (Connection, tempfile::TempDir) {
@@ -26,6 +29,11 @@ async fn file() -> (Connection, tempfile::TempDir) {
         .await
         .unwrap();
     store.declare_restored(None).await.unwrap();
+    let id = admission(1).action.intent.action;
+    let name = Name::Reference("our-reference".to_owned());
+    store.know(id, vec![name.clone()]).await.unwrap();
+    let delivered = store.deliver(report(1, vec![name], reversed()), START);
+    assert_eq!(delivered.await.unwrap(), Delivered::Matched(id));
     store.close().await.unwrap();
     let conn = Connection::open(database(files.path())).unwrap();
     conn.execute_batch("PRAGMA foreign_keys = ON; DROP TRIGGER evidence_is_never_changed;")
@@ -34,7 +42,7 @@ async fn file() -> (Connection, tempfile::TempDir) {
 }
 
 /// What each check forbids.
-const ATTACKS: [(&str, &str); 27] = [
+const ATTACKS: [(&str, &str); 33] = [
     ("action_lane_is_a_byte", "UPDATE action SET lane = 256"),
     (
         "action_id_is_16_bytes",
@@ -113,6 +121,18 @@ const ATTACKS: [(&str, &str); 27] = [
         "restore_released_by_whom",
         "UPDATE restore SET released_by = 'ana'",
     ),
+    (
+        "known_by_name_is_32_bytes",
+        "UPDATE known_by SET name = x''",
+    ),
+    ("known_by_sum_is_16_bytes", "UPDATE known_by SET sum = x''"),
+    ("report_id_is_16_bytes", "UPDATE report SET id = x''"),
+    ("report_action_is_whole", "UPDATE report SET action = NULL"),
+    ("report_sum_is_16_bytes", "UPDATE report SET sum = x''"),
+    (
+        "report_name_name_is_32_bytes",
+        "UPDATE report_name SET name = x''",
+    ),
 ];
 
 #[tokio::test]
@@ -126,7 +146,8 @@ async fn each_check_refuses_what_it_forbids() {
         );
     }
     let named: BTreeSet<&str> = SCHEMA
-        .lines()
+        .iter()
+        .flat_map(|migration| migration.lines())
         .filter(|line| line.contains("CHECK"))
         .filter_map(|line| line.trim().strip_prefix("CONSTRAINT ")?.split(' ').next())
         .collect();
@@ -145,7 +166,7 @@ async fn the_nine_states_are_the_cores() {
         conn.execute("UPDATE standing SET next_step = 'wait', next_at = 1", [])
             .unwrap();
     }
-    let words = SCHEMA.split("standing_state_is_known").nth(1).unwrap();
+    let words = SCHEMA[0].split("standing_state_is_known").nth(1).unwrap();
     let words = words.split("))").next().unwrap();
     assert_eq!(
         words.matches('\'').count(),
@@ -173,7 +194,32 @@ async fn evidence_is_append_only_and_belongs_to_an_action() {
 }
 
 /// The hot statements, how many parameters they have, and a part of their plan.
-const PLANS: [(&str, usize, &str); 11] = [
+const PLANS: [(&str, usize, &str); 16] = [
+    (
+        include_str!("../../../src/sqlite/sql/known_by_read.sql"),
+        1,
+        "USING PRIMARY KEY (name=?)",
+    ),
+    (
+        include_str!("../../../src/sqlite/sql/report_find.sql"),
+        1,
+        "USING INDEX report_id (id=?)",
+    ),
+    (
+        include_str!("../../../src/sqlite/sql/report_waiting.sql"),
+        1,
+        "SEARCH n USING PRIMARY KEY (name=?)",
+    ),
+    (
+        include_str!("../../../src/sqlite/sql/report_list.sql"),
+        3,
+        "USING INDEX report_tenant (tenant=? AND no<?)",
+    ),
+    (
+        include_str!("../../../src/sqlite/sql/report_list_unmatched.sql"),
+        3,
+        "USING INDEX report_unmatched (tenant=? AND no<?)",
+    ),
     (
         include_str!("../../../src/sqlite/sql/standing_due.sql"),
         3,

@@ -1,14 +1,14 @@
 //! Damage: each row that is not what was written is told, and the others go on.
 
 use factum_core::ActionId;
-use factum_core::evidence::AnswerClass;
+use factum_core::evidence::{AnswerClass, Callback, Receipt};
 use factum_store::sqlite::SqliteStore;
-use factum_store::{Admission, Filter, Store, StoreErrorKind};
+use factum_store::{Admission, Delivered, Filter, Name, ReportFilter, Store, StoreErrorKind};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
 use super::{database, open_in};
-use crate::fixtures::{START, TestClock, admission, answered, mark, next};
+use crate::fixtures::{START, TestClock, admission, answered, mark, next, report};
 
 const TABLES: [(&str, &str); 3] = [("action", "id"), ("standing", "id"), ("evidence", "action")];
 
@@ -266,4 +266,60 @@ async fn a_damaged_action_takes_no_decision_and_no_evidence() {
         store.admit(admission(2)).await.unwrap(),
         factum_store::Admitted::Created(..)
     ));
+}
+
+// A report that is not what came in is evidence about nothing, and a name that is not what was written leads nowhere.
+#[tokio::test]
+async fn damaged_reports_and_names_are_left_out_and_told() {
+    for (table, column, value) in [
+        ("report", "readings", "replace(readings, 'T-1', 'T-2')"),
+        ("report", "tenant", "'acme'"),
+        ("report", "lane", "NULL"),
+        ("known_by", "action", "zeroblob(16)"),
+        ("known_by", "sum", "zeroblob(16)"),
+    ] {
+        let files = tempfile::tempdir().unwrap();
+        let store = open_in(files.path(), &TestClock::new()).unwrap().store;
+        store.admit(admission(1)).await.unwrap();
+        let id = admission(1).action.intent.action;
+        let name = |text: &str| Name::Reference(text.to_owned());
+        store.know(id, vec![name("r-1")]).await.unwrap();
+        for (n, wanted) in [(1, "r-1"), (2, "r-2")] {
+            let receipt = Callback::Positive(Receipt::new(format!("T-{n}")));
+            let coming = report(n, vec![name(wanted)], receipt);
+            store.deliver(coming, START).await.unwrap();
+        }
+        let hand = Connection::open(database(files.path())).unwrap();
+        hand.execute_batch("PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF;")
+            .unwrap();
+        let attack = format!("UPDATE {table} SET {column} = {value}");
+        assert!(hand.execute(&attack, []).unwrap() >= 1, "{attack}");
+        let verified = store.verify_all().await.unwrap();
+        assert!(!verified.damaged.is_empty(), "{attack}: {verified:?}");
+        let all = ReportFilter {
+            tenant: "default".to_owned(),
+            unmatched: false,
+            before: None,
+            limit: 9,
+        };
+        let listed = store.reports(all).await.unwrap();
+        let third = report(
+            3,
+            vec![name("r-1")],
+            Callback::Reversed {
+                why: attack.clone(),
+            },
+        );
+        let delivered = store.deliver(third, START).await.unwrap();
+        if table == "report" {
+            assert!(listed.len() < 2, "{attack}");
+            assert_eq!(
+                delivered,
+                Delivered::Matched(id),
+                "{attack}: the others go on"
+            );
+        } else {
+            assert_eq!(delivered, Delivered::Unmatched, "{attack}");
+        }
+    }
 }

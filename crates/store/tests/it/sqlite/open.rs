@@ -4,10 +4,13 @@ use std::path::Path;
 
 use factum_core::Timestamp;
 use factum_store::sqlite::{Options, SqliteStore, StoreKeys};
-use factum_store::{Admitted, Store, StoreError, StoreErrorKind};
+use factum_store::{Admitted, Delivered, Name, Store, StoreError, StoreErrorKind};
 
 use super::{KEYS, database, open_in, options};
-use crate::fixtures::{MINUTE, START, TestClock, admission};
+use crate::fixtures::{MINUTE, START, TestClock, admission, report, reversed};
+
+/// The newest version of the schema.
+const NEWEST: i64 = 2;
 
 async fn admit(store: &SqliteStore, n: u64) {
     let admitted = store.admit(admission(n)).await.unwrap();
@@ -95,7 +98,7 @@ async fn migrations_run_from_zero_and_a_second_time_change_nothing() {
         .await
         .unwrap();
     let first = schema();
-    assert_eq!(first.0, 1);
+    assert_eq!(first.0, NEWEST);
     open_in(folder.path(), &clock)
         .unwrap()
         .store
@@ -103,6 +106,35 @@ async fn migrations_run_from_zero_and_a_second_time_change_nothing() {
         .await
         .unwrap();
     assert_eq!(schema(), first);
+}
+
+// What an earlier version wrote is opened, and its actions go on.
+#[tokio::test]
+async fn a_file_of_the_first_version_is_brought_up_to_date() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = TestClock::new();
+    let store = open_in(folder.path(), &clock).unwrap().store;
+    store.admit(admission(1)).await.unwrap();
+    store.close().await.unwrap();
+    let conn = rusqlite::Connection::open(database(folder.path())).unwrap();
+    conn.execute_batch(
+        "DROP TABLE report_name; DROP TABLE report; DROP TABLE known_by; PRAGMA user_version = 1;",
+    )
+    .unwrap();
+    drop(conn);
+    let opened = open_in(folder.path(), &clock).unwrap();
+    assert!(!opened.restored);
+    let id = admission(1).action.intent.action;
+    let reference = Name::Reference("r-1".to_owned());
+    opened
+        .store
+        .know(id, vec![reference.clone()])
+        .await
+        .unwrap();
+    let delivered = opened
+        .store
+        .deliver(report(1, vec![reference], reversed()), START);
+    assert_eq!(delivered.await.unwrap(), Delivered::Matched(id));
 }
 
 #[tokio::test]
@@ -125,7 +157,7 @@ async fn a_newer_file_is_refused_and_left_alone() {
             error.kind,
             StoreErrorKind::TooNew {
                 found: 99,
-                known: 1
+                known: NEWEST
             }
         ),
         "{error}"

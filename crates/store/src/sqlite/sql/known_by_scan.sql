@@ -1,0 +1,1 @@
+SELECT name, lane, action, sum FROM known_by

@@ -311,6 +311,25 @@ impl Contract {
         document.map_or_else(Vec::new, |document| callback.reports.all(&document))
     }
 
+    /// Whether reports name the reference that we write into the destination.
+    #[must_use]
+    pub fn reports_by_reference(&self) -> bool {
+        self.reports_name(By::Reference)
+    }
+
+    /// Whether reports name the provider key that we send.
+    #[must_use]
+    pub fn reports_by_key(&self) -> bool {
+        self.reports_name(By::Key)
+    }
+
+    fn reports_name(&self, by: By) -> bool {
+        let callback = self.callback.as_ref().map(|callback| &callback.reports);
+        let events = self.events.as_ref().map(|events| &events.reports);
+        let mut all = callback.into_iter().chain(events);
+        all.any(|reports| reports.matches.iter().any(|(other, _)| *other == by))
+    }
+
     /// The first report in the body of a delivery, for destinations that send one at a time.
     #[must_use]
     pub fn read_callback(&self, body: &[u8]) -> Option<CallbackReading> {

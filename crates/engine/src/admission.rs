@@ -6,7 +6,7 @@ use factum_store::{Action, Admission, Content, NextRow, Restore};
 
 use crate::destination::Operation;
 use crate::keys::Keys;
-use crate::messages::effect_request;
+use crate::messages::{effect_request, report_names};
 use crate::problem::{Code, Problem, from_build_error};
 use crate::submission::Checked;
 
@@ -65,6 +65,11 @@ impl Terms<'_> {
         } else {
             "it may have been sent before a restore"
         };
+        let names = self
+            .operation
+            .contract
+            .as_ref()
+            .map(|own| report_names(self.keys, &own.contract, identity_hash, Epoch::default()));
         Ok(Admission {
             action,
             facts,
@@ -73,7 +78,7 @@ impl Terms<'_> {
                 at: Some(at),
                 why: why.to_owned(),
             },
-            names: Vec::new(),
+            names: names.unwrap_or_default(),
             claim_for: None,
         })
     }

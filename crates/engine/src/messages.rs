@@ -9,8 +9,8 @@ use factum_core::evidence::{
     Answer, CancelAnswer, Capture, Lookup, LookupAnswer, Loss, Phase, PollAnswer, RequestRef,
 };
 use factum_core::promise::LookupBy;
-use factum_core::{AttemptNo, Epoch, Fact, Span, Timestamp};
-use factum_store::{Action, Record};
+use factum_core::{AttemptNo, Epoch, Fact, IdentityHash, Span, Timestamp};
+use factum_store::{Action, Name, Record};
 pub use factum_transport::{Asked, Ended};
 
 use crate::driver::gate::Heard;
@@ -297,6 +297,22 @@ pub(crate) fn effect_request(
     };
     // The same instant on every attempt, so that the bytes are the same.
     contract.effect_request_recorded_at(&input, action.intent.submitted_at)
+}
+
+/// The names of ours by which the destination's reports find an action, under one version of its key.
+pub(crate) fn report_names(
+    keys: &Keys,
+    contract: &Contract,
+    identity: IdentityHash,
+    epoch: Epoch,
+) -> Vec<Name> {
+    let reference = contract
+        .reports_by_reference()
+        .then(|| Name::Reference(contract.encode_reference(&keys.reference(identity))));
+    let key = contract
+        .reports_by_key()
+        .then(|| Name::Key(contract.encode_key(&keys.provider_key(identity, epoch))));
+    reference.into_iter().chain(key).collect()
 }
 
 /// The submission's params. They were checked to be an object at submission.

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use factum_contract::Contract;
 use factum_core::evidence::PermissionKind;
-use factum_core::{ActionId, Fact, Span, State, Timestamp, WorkerNonce};
+use factum_core::{ActionId, Epoch, Fact, Span, State, Timestamp, WorkerNonce};
 use factum_store::{Admission, Admitted, Claimed, Committed, Record, Recorded, Store, StoreError};
 use factum_transport::{Clock, Transport};
 use tokio::sync::{broadcast, mpsc, oneshot};
@@ -27,7 +27,7 @@ use crate::driver::gate::Heard;
 use crate::driver::{Command, Commit, Driver, Event, SendOut};
 use crate::failpoint::{CrashPoint, reach};
 use crate::keys::Keys;
-use crate::messages::Brought;
+use crate::messages::{Brought, report_names};
 use guard::{ended_event, first_mark, handle};
 
 /// How often the clock is anchored anew, and doubts are seen after.
@@ -266,7 +266,10 @@ async fn claim(shared: &Shared, action: ActionId, lease: Span) -> Event {
 async fn write(shared: &Shared, commit: Commit) -> Event {
     let action = commit.record.id();
     let (facts, next) = (commit.facts.clone(), commit.next.clone());
-    let answer = shared.store.commit(&commit.claim, facts, next).await;
+    let answer = match name_key(shared, &commit).await {
+        Ok(()) => shared.store.commit(&commit.claim, facts, next).await,
+        Err(error) => Err(error),
+    };
     match &answer {
         Ok(Committed::Durable(_)) => reach_written(&commit.facts),
         Ok(Committed::Stale) => {}
@@ -284,6 +287,28 @@ async fn write(shared: &Shared, commit: Commit) -> Event {
     }
 }
 
+/// Before a request under a new version of the key is marked, reports that name this key find the action.
+async fn name_key(shared: &Shared, commit: &Commit) -> Result<(), StoreError> {
+    let new = commit.facts.iter().find_map(|fact| match fact {
+        Fact::Marked(mark) if mark.epoch > Epoch::default() => Some(mark.epoch),
+        _ => None,
+    });
+    let Some(epoch) = new else { return Ok(()) };
+    let Some(contract) = shared.pinned_contract(&commit.record).await else {
+        return Ok(());
+    };
+    let names = report_names(
+        &shared.keys,
+        &contract,
+        commit.record.action.identity_hash,
+        epoch,
+    );
+    if !names.is_empty() {
+        shared.store.know(commit.record.id(), names).await?;
+    }
+    Ok(())
+}
+
 fn reach_written(facts: &[Fact]) {
     let marks = |fact: &Fact| matches!(fact, Fact::Marked(_) | Fact::CancelMarked(_));
     if facts.iter().any(marks) {
@@ -295,6 +320,7 @@ fn reach_written(facts: &[Fact]) {
 
 fn announce(shared: &Shared, action: ActionId, recorded: &Recorded) {
     let (before, state) = recorded.states;
+    let state = (recorded.behind.as_ref()).map_or(state, |behind| behind.status().state);
     if before != state {
         tracing::debug!(%action, from = before.name(), to = state.name(), "state");
     }

@@ -73,7 +73,12 @@ pub fn admitted(
             Ok(Admitted::Created(record, None)),
         ),
         Ok(Admitted::Created(record, _)) => {
-            let event = due(&record, now);
+            // A report had waited for it, so that its mark is not written under: it is decided anew.
+            let event = if marked {
+                Event::NotAdmitted(action, Some(now))
+            } else {
+                due(&record, now)
+            };
             (event, Ok(Admitted::Created(record, None)))
         }
         Ok(other) => {
@@ -144,7 +149,11 @@ pub fn wrote(commit: Commit, answer: Result<Committed, StoreError>, now: Timesta
         Ok(Committed::Durable(recorded)) => {
             absorb(&mut record, &recorded, facts);
             record.next = next;
-            let claim = claim.at_version(recorded.version);
+            if let Some(behind) = &recorded.behind {
+                // What had waited for these facts is known by now too.
+                record.clone_from(behind);
+            }
+            let claim = claim.at_version(record.version);
             Wrote::Durable(Event::Committed(claim, record), recorded)
         }
         Ok(Committed::Stale) => Wrote::Not(Event::NotCommitted(action, now), claim),

@@ -28,6 +28,8 @@ pub struct Destination {
     pub any_operation: Option<Operation>,
     /// How much it is given at a time.
     pub gate: GateSettings,
+    /// Effects there count for nothing: it may be probed.
+    pub sandbox: bool,
 }
 
 /// How requests get to a destination.

@@ -96,6 +96,9 @@ pub struct DestinationConfig {
     /// Plain HTTP beyond loopback, in a network that the operator answers for.
     #[serde(default)]
     pub allow_plain_http: bool,
+    /// Effects there count for nothing: `factum contract probe` may make some. It touches no destination without this.
+    #[serde(default)]
+    pub sandbox: bool,
     /// The customer's route for this destination.
     #[serde(default)]
     pub contact: Option<ContactConfig>,

@@ -149,6 +149,7 @@ fn destination(
         operations,
         any_operation: None,
         gate: gate(&written.gate),
+        sandbox: written.sandbox,
     })
 }
 

@@ -237,6 +237,7 @@ fn carried(name: String, carrier: Arc<dyn Carrier>) -> Destination {
         operations: BTreeMap::new(),
         any_operation: Some(operation),
         gate: GateSettings::default(),
+        sandbox: false,
     }
 }
 

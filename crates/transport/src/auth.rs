@@ -119,6 +119,28 @@ pub struct Hmac {
 }
 
 impl Auth {
+    /// The same way of authenticating with another secret; none where one reference is not all that it takes.
+    #[must_use]
+    pub fn with_reference(&self, secret: SecretRef) -> Option<Self> {
+        Some(match self {
+            Self::None | Self::OAuth2(_) | Self::SigV4(_) | Self::Hmac(_) => return None,
+            Self::Bearer(_) => Self::Bearer(secret),
+            Self::Basic { user, .. } => Self::Basic {
+                user: user.clone(),
+                password: secret,
+            },
+            Self::BasicPair(_) => Self::BasicPair(secret),
+            Self::Header { name, .. } => Self::Header {
+                name: name.clone(),
+                value: secret,
+            },
+            Self::Query { name, .. } => Self::Query {
+                name: name.clone(),
+                value: secret,
+            },
+        })
+    }
+
     pub(crate) fn check(&self) -> Result<(), Malformed> {
         let wrong = |rule: &str, remedy: &str| Err(Malformed::new("auth", rule, remedy));
         match self {

@@ -45,6 +45,7 @@ async fn start(store: &Arc<FaultyStore>, carrier: impl Carrier + 'static) -> Eng
         operations: BTreeMap::from([("do".to_owned(), operation)]),
         any_operation: None,
         gate: GateSettings::default(),
+        sandbox: false,
     };
     let options = Options {
         store: store.clone(),

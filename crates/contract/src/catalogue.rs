@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::contract::Contract;
 use crate::finding::{Complaint, Finding};
+use crate::probe::Report;
 use crate::provider::Provider;
 
 /// Contracts by provider and operation.
@@ -219,7 +220,7 @@ impl Catalogue {
 
     /// Puts files over what is here: `…/{provider}/provider.toml` and `…/{provider}/{operation}.toml`. A file replaces
     /// the one of the same provider and name; the provider's other operations are read again with it. Files that do not
-    /// end in `.toml` are left alone.
+    /// end in `.toml` are left alone, and so are the reports of probes.
     ///
     /// # Errors
     /// Everything that is wrong with any of them; the catalogue is then as it was before.
@@ -230,6 +231,10 @@ impl Catalogue {
         let mut texts = self.texts.clone();
         let mut findings = Vec::new();
         for (path, text) in files {
+            // A probe's report may stand beside the contract that cites it.
+            if Report::is_meant_by(text) {
+                continue;
+            }
             let Some((provider, name)) = names(path) else {
                 if path.ends_with(".toml") {
                     findings.push(misplaced(path, text));

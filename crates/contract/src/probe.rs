@@ -8,6 +8,7 @@
 //! order, is the caller's to know.
 
 mod build;
+mod cited;
 mod clean;
 mod judge;
 mod look;

@@ -1,6 +1,6 @@
 //! The report of a probe: what a contract can cite as first-hand evidence. Written as TOML, read back with every error placed.
 
-use factum_core::evidence::PollAnswer;
+use factum_core::evidence::{CancelAnswer, PollAnswer};
 use factum_core::{Span, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -290,13 +290,25 @@ fn lag(run: &Run<'_>) -> Option<Lag> {
     })
 }
 
+fn cancelled(answer: &CancelAnswer) -> String {
+    match answer {
+        CancelAnswer::Confirmed { object: None } => "confirmed".to_owned(),
+        CancelAnswer::Confirmed {
+            object: Some(object),
+        } => format!("confirmed, of {object}"),
+        CancelAnswer::TooLate { .. } => "too late".to_owned(),
+        CancelAnswer::NotSent { why } => format!("not sent ({why})"),
+        CancelAnswer::Unknown { why } => format!("unknown: {why}"),
+    }
+}
+
 fn answers(run: &Run<'_>) -> Vec<Seen> {
     let mut answers = Vec::new();
     for (planned, sights) in run.planned.iter().zip(&run.sights) {
         for sight in sights {
             let (content, got, answered) = match sight {
                 Sight::Sent { what, outcome, .. } => (*what, outcome.shown(), outcome.answered()),
-                Sight::Cancelled { answer, .. } => ("cancel", format!("{answer:?}"), None),
+                Sight::Cancelled { answer, .. } => ("cancel", cancelled(answer), None),
                 Sight::Followed {
                     answer: Some(PollAnswer::Failed { why }),
                     ..

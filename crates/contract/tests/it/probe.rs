@@ -409,6 +409,55 @@ fn a_report_is_read_back_and_stands_behind_what_held() {
     assert!(wrong.unwrap_err().line > 5);
 }
 
+/// A contract whose claim about the window is a probe's.
+fn citing(about: &str) -> (String, Contract) {
+    let text = include_str!("../../../../contracts/testbed/key.sync.toml");
+    let cited = format!(
+        "{text}\n[[claims]]\nabout = \"{about}\"\nreport = \"a.probe.toml\"\ndate = \"2026-11-30\"\n"
+    );
+    let provider = include_str!("../../../../contracts/testbed/provider.toml");
+    let parsed = Contract::parse("key.sync.toml", Some(("provider.toml", provider)), &cited);
+    let contract = parsed.unwrap_or_else(|findings| panic!("{}", crate::support::shown(&findings)));
+    (cited, contract)
+}
+
+#[test]
+fn a_cited_report_has_to_be_there_and_to_say_so() {
+    let report = probed(&plain(), &[Lie::NoReplayMark]).to_toml();
+    let other = probed(testbed("lookup.sync"), &[]).to_toml();
+    let rules = |about: &str, report: Option<&str>| -> Vec<&'static str> {
+        let (text, contract) = citing(about);
+        let found = contract.check_reports("key.sync.toml", &text, &|name| {
+            assert_eq!(name, "a.probe.toml");
+            report.map(str::to_owned)
+        });
+        found
+            .iter()
+            .for_each(|finding| assert!(finding.line > 1, "{finding}"));
+        found.iter().map(|finding| finding.rule).collect()
+    };
+    let none: [&str; 0] = [];
+    assert_eq!(rules("/key/repeat/retention", Some(&report)), none);
+    assert_eq!(rules("/key/repeat/retention", None), ["report_missing"]);
+    assert_eq!(rules("/key/repeat", Some(&report)), ["report_unsupported"]);
+    assert_eq!(rules("/processing", Some(&report)), ["report_unsupported"]);
+    assert_eq!(rules("/key/repeat", Some(&other)), ["report_unsupported"]);
+    assert_eq!(
+        rules("/key/repeat", Some("probe = 1\nx = 2\n")),
+        ["probe_report"]
+    );
+}
+
+#[test]
+fn a_report_may_stand_in_a_folder_of_contracts() {
+    let report = probed(&plain(), &[]).to_toml();
+    let mut catalogue = factum_contract::Catalogue::builtin();
+    let before = catalogue.operations("testbed").count();
+    let files = [("contracts/testbed/a.probe.toml", report.as_str())];
+    catalogue.load_overrides(files).unwrap();
+    assert_eq!(catalogue.operations("testbed").count(), before);
+}
+
 #[test]
 fn examples_give_the_content() {
     let content = builtin("stripe", "charge.create").probe_content();

@@ -434,16 +434,10 @@ fn pairs_shown(pairs: &[(&Sent, &Sent)]) -> String {
 
 /// Whether two credentials share a key, by what the contract says it is known within.
 fn shared_by(scope: &[Scope], second: Option<Second>) -> Option<bool> {
-    let per_credential = |scope: &Scope| *scope == Scope::Credential;
+    let per_credential = |scope: &Scope| [Scope::Credential, Scope::Device].contains(scope);
     // Whose user or application a credential belongs to is not known here.
     let unclear = |scope: &Scope| {
-        let words = [
-            Scope::User,
-            Scope::App,
-            Scope::UserApp,
-            Scope::Author,
-            Scope::Device,
-        ];
+        let words = [Scope::User, Scope::App, Scope::UserApp, Scope::Author];
         words.contains(scope)
     };
     let per_account =

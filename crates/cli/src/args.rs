@@ -113,7 +113,7 @@ impl Command {
             }),
             Self::Testbed(args) => testbed::run(args, out).await,
             Self::Destination(command) => destination::run(command, config, out).await,
-            Self::Contract(command) => contract::run(command, config, out),
+            Self::Contract(command) => contract::run(command, config, out).await,
             Self::Submit(args) => submit::run(args, config, out).await,
             Self::Status(args) => status::run(args, config, out).await,
             Self::List(args) => list::run(args, config, out).await,

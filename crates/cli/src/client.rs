@@ -78,6 +78,14 @@ impl Call {
         }
     }
 
+    /// A setting.
+    pub(crate) fn put(path: impl Into<String>, body: impl Into<Bytes>) -> Self {
+        Self {
+            method: Method::PUT,
+            ..Self::post(path, body)
+        }
+    }
+
     /// A change whose repeat joins the first.
     pub(crate) fn repeatable(self) -> Self {
         Self {

@@ -68,6 +68,9 @@ pub(crate) struct AddArgs {
     /// Allow plain HTTP beyond this machine, in a network that you answer for
     #[arg(long)]
     allow_plain_http: bool,
+    /// Effects there count for nothing: `factum contract probe` may make some
+    #[arg(long)]
+    sandbox: bool,
 }
 
 pub(crate) async fn run(
@@ -196,6 +199,9 @@ fn table(args: &AddArgs) -> Result<Table, Failure> {
     if args.allow_plain_http {
         table["allow_plain_http"] = value(true);
     }
+    if args.sandbox {
+        table["sandbox"] = value(true);
+    }
     Ok(table)
 }
 
@@ -316,6 +322,7 @@ mod tests {
             password: None,
             header: None,
             allow_plain_http: false,
+            sandbox: false,
         }
     }
 

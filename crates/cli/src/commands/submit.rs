@@ -209,7 +209,7 @@ fn body(args: &Args) -> Result<String, Failure> {
     Ok(body)
 }
 
-fn params(given: &[String]) -> Result<String, Failure> {
+pub(crate) fn params(given: &[String]) -> Result<String, Failure> {
     let mut members: Vec<String> = Vec::new();
     let mut names = Vec::new();
     for pair in given {
@@ -235,7 +235,7 @@ fn params(given: &[String]) -> Result<String, Failure> {
     Ok(format!("{{{}}}", members.join(",")))
 }
 
-fn payload(given: &str) -> Result<String, Failure> {
+pub(crate) fn payload(given: &str) -> Result<String, Failure> {
     let text = match given.strip_prefix('@') {
         None => given.to_owned(),
         Some("-") => std::io::read_to_string(std::io::stdin())

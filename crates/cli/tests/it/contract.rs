@@ -23,7 +23,9 @@ fn with_template() -> Folder {
 #[test]
 fn every_command_has_help_with_an_example() {
     let folder = Folder::new();
-    for word in ["lint", "test", "list", "show", "explain", "schema", "new"] {
+    for word in [
+        "lint", "test", "list", "show", "explain", "schema", "new", "probe",
+    ] {
         let help = folder.run(&["contract", word, "--help"]);
         assert_eq!(help.code, 0, "{word}");
         let example = format!("factum contract {word}");

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use factum_contract::probe::Report;
 use factum_contract::{Contract, Finding, Provider};
 
 use crate::failure::Failure;
@@ -9,7 +10,7 @@ use crate::failure::Failure;
 /// What came of one file.
 #[derive(Debug)]
 pub(super) struct Read {
-    /// The operation's contract; none for a provider's file.
+    /// The operation's contract; none for a provider's file and for a probe's report.
     pub(super) outcome: Result<Option<Contract>, Vec<Finding>>,
 }
 
@@ -57,6 +58,12 @@ fn gather(path: &Path, paths: &mut Vec<PathBuf>) -> std::io::Result<()> {
 fn one(path: &Path, all: &[PathBuf]) -> Result<Read, Failure> {
     let text = text_of(path)?;
     let file = path.display().to_string();
+    if Report::is_meant_by(&text) {
+        let outcome = Report::parse(&file, &text).map(|_| None);
+        return Ok(Read {
+            outcome: outcome.map_err(|finding| vec![*finding]),
+        });
+    }
     if is_provider(path) {
         let outcome = Provider::parse(&file, &text).map(|_| None);
         return Ok(Read { outcome });
@@ -68,6 +75,14 @@ fn one(path: &Path, all: &[PathBuf]) -> Result<Read, Failure> {
         .as_deref()
         .map(|provider| (beside_name.as_str(), provider));
     let mut outcome = Contract::parse(&file, given, &text).map(Some);
+    if let Ok(Some(contract)) = &outcome {
+        // The reports that it cites are read from where it stands.
+        let report = |name: &str| std::fs::read_to_string(path.with_file_name(name)).ok();
+        let wrong = contract.check_reports(&file, &text, &report);
+        if !wrong.is_empty() {
+            outcome = Err(wrong);
+        }
+    }
     if let Err(findings) = &mut outcome
         && all.contains(&beside)
     {

@@ -1,10 +1,11 @@
-//! `factum contract`: what destinations promise. It reads contracts and asks the core; it sends nothing and changes no file.
+//! `factum contract`: what destinations promise. It reads contracts and asks the core; all but `probe` send nothing and change no file.
 
 mod explain;
 mod files;
 mod lint;
 mod list;
 mod new;
+mod probe;
 mod rehearse;
 mod schema;
 mod show;
@@ -27,7 +28,7 @@ factum contract list --class A\n  \
 factum contract show zendesk.ticket.create\n  \
 factum contract explain zendesk.ticket.create --after lost-answer --at +25h\n  \
 factum contract new acme ticket.create > contracts/acme/ticket.create.toml\n  \
-factum contract lint contracts\n  factum contract test contracts/acme";
+factum contract lint contracts\n  factum contract test contracts/acme\n  factum contract probe sandbox ticket.create";
 
 const LINT_HELP: &str = "\
 Exits with 1 if there is an error; warnings alone are shown and are no error.\n\n\
@@ -78,12 +79,19 @@ pub(crate) enum Command {
     /// Print the JSON Schema of contract files, for editors
     #[command(after_help = SCHEMA_HELP)]
     Schema(schema::Args),
+    /// Try a contract's claims against a sandbox, and report what held
+    #[command(after_help = probe::HELP)]
+    Probe(Box<probe::Args>),
     /// Print a commented contract to start from
     #[command(after_help = NEW_HELP)]
     New(new::Args),
 }
 
-pub(crate) fn run(command: Command, config: Option<&Path>, out: Out) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(
+    command: Command,
+    config: Option<&Path>,
+    out: Out,
+) -> Result<ExitCode, Failure> {
     match command {
         Command::Lint(args) => lint::run(&args, out),
         Command::Test(args) => test::run(&args, config, out),
@@ -92,6 +100,7 @@ pub(crate) fn run(command: Command, config: Option<&Path>, out: Out) -> Result<E
         Command::Explain(args) => explain::run(&args, config, out),
         Command::Schema(args) => schema::run(&args, out),
         Command::New(args) => new::run(&args, out),
+        Command::Probe(args) => probe::run(&args, config, out).await,
     }
 }
 

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use factum_contract::{Contract, Grade, KeyTerms, Outcome, Rehearsed, Script};
+use factum_contract::{Contract, Grade, KeyTerms, Origin, Outcome, Rehearsed, Script};
 use factum_core::promise::{Authority, Consequence, ProcessingMax, Promises, Retention};
 use factum_core::{State, Step};
 use serde_json::{Value, json};
@@ -49,6 +49,11 @@ pub(crate) fn run(args: &Args, config: Option<&Path>, out: Out) -> Result<ExitCo
     for (what, says) in promised(contract) {
         out.line(format_args!("  {what:<12} {says}"));
     }
+    for (about, report, date) in probed(contract) {
+        out.line(format_args!(
+            "  {about} rests on a probe: {report}, of {date}"
+        ));
+    }
     out.line(
         "\nAfter a lost answer (times from the first send on; delays between tries are left out)",
     );
@@ -74,6 +79,17 @@ pub(crate) fn run(args: &Args, config: Option<&Path>, out: Out) -> Result<ExitCo
         }
     }
     Ok(exit::code(exit::OK))
+}
+
+/// What rests on a probe's report: the path of what is claimed, the report, its day.
+fn probed(contract: &Contract) -> impl Iterator<Item = (&str, &str, &str)> {
+    contract.sources().filter_map(|(about, source)| {
+        let Origin::Report(report) = &source.origin else {
+            return None;
+        };
+        let about = if about.is_empty() { "/" } else { about };
+        Some((about, report.as_str(), source.date.as_str()))
+    })
 }
 
 /// What it promises, a line per mechanism; what is not stated is said too.
@@ -235,12 +251,15 @@ fn value(contract: &Contract) -> Value {
         .map(|rule| json!({"class": rule.class, "when": rule.when, "grade": rule.grade.map(Grade::word), "common": rule.common}))
         .collect();
     let sources: Vec<_> = contract.sources().map(list::source).collect();
+    let probed: Vec<_> = probed(contract)
+        .map(|(about, report, date)| json!({"about": about, "report": report, "date": date}))
+        .collect();
     json!({
         "provider": contract.provider(), "operation": contract.operation(), "title": contract.title(),
         "class": contract.strength().to_string(), "grade": contract.grade().map(Grade::word),
         "consequence": contract.promises().consequence.name(),
         "api_version": contract.api_version(), "verified_on": contract.verified_on(), "review_by": contract.review_by(),
         "requires": contract.requires().collect::<Vec<_>>(), "params": contract.params().collect::<Vec<_>>(),
-        "promises": promised, "after_lost_answer": after, "answers": rules, "sources": sources,
+        "promises": promised, "after_lost_answer": after, "answers": rules, "sources": sources, "probed": probed,
     })
 }

@@ -102,6 +102,14 @@ pub struct ProviderLimits {
     pub between: Option<Span>,
 }
 
+impl AuthKind {
+    /// As contracts write it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        crate::lookup::word(self)
+    }
+}
+
 impl Word for AuthKind {
     const WORDS: &'static [(&'static str, Self)] = &[
         ("none", Self::None),

@@ -54,9 +54,15 @@ impl Accounts {
             let Reach::Http(target) = &destination.reach else {
                 continue;
             };
-            // A secret that cannot be read now is no reason not to start: sends say so one by one.
-            if let Ok(Some(secret)) = target.auth().credential(PATIENCE).await {
-                accounts.observe(name, &secret, true);
+            match target.auth().credential(PATIENCE).await {
+                Ok(Some(secret)) => {
+                    accounts.observe(name, &secret, true);
+                }
+                Ok(None) => {}
+                // No reason not to start: it may come later, and until then sends say so one by one.
+                Err(error) => {
+                    tracing::warn!(destination = %name, %error, "NOTHING WILL BE SENT THERE until its secret can be read");
+                }
             }
         }
         accounts.keep(store).await?;

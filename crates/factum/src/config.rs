@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use factum_engine::{Code, Problem};
 use serde::{Deserialize, Deserializer};
 
+pub use crate::credentials::{AuthConfig, HmacConfig, OAuth2Config, SigV4Config};
+
 /// `factum.toml`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -93,6 +95,9 @@ pub struct DestinationConfig {
     /// How requests are authenticated: secrets by reference.
     #[serde(default)]
     pub auth: Option<AuthConfig>,
+    /// `file:PATH`: the one authority whose certificates are trusted there.
+    #[serde(default)]
+    pub ca: Option<String>,
     /// Plain HTTP beyond loopback, in a network that the operator answers for.
     #[serde(default)]
     pub allow_plain_http: bool,
@@ -111,24 +116,6 @@ pub struct DestinationConfig {
     /// What the operator decides per operation.
     #[serde(default)]
     pub operations: BTreeMap<String, factum_contract::OperatorSettings>,
-}
-
-/// `auth = { … }`: one of its forms.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct AuthConfig {
-    /// `Authorization: Bearer`.
-    pub bearer: Option<String>,
-    /// `Authorization: Basic`, one secret of the form `user:password`.
-    pub basic: Option<String>,
-    /// `Authorization: Basic`, with `password`.
-    pub user: Option<String>,
-    /// The secret beside `user`.
-    pub password: Option<String>,
-    /// A header of the destination's own, with `value`.
-    pub header: Option<String>,
-    /// The secret beside `header`.
-    pub value: Option<String>,
 }
 
 /// Times and counts of a destination; what is not set keeps its default.

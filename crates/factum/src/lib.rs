@@ -32,6 +32,7 @@
 
 pub mod action;
 pub mod config;
+mod credentials;
 pub mod home;
 #[cfg(feature = "sqlite")]
 pub mod outbox;

@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use factum_contract::{Catalogue, Contract, OperatorSettings};
+use factum_contract::{Catalogue, Contract, OperatorSettings, Provider};
 use factum_core::retry::Backoff;
 use factum_core::{Bound, Limits};
 use factum_engine::driver::gate::GateSettings;
 use factum_engine::{Code, Destination, Operation, OperationContract, Problem, Reach};
-use factum_transport::{Auth, HttpLimits, SecretRef, Target};
+use factum_transport::{HttpLimits, Target};
 
-use crate::config::{AuthConfig, Config, DestinationConfig, DestinationLimits, GateConfig};
+use crate::config::{Config, DestinationConfig, DestinationLimits, GateConfig};
+use crate::credentials;
 
 /// The catalogue: built in, overridden by the folder that the configuration names.
 ///
@@ -84,6 +85,19 @@ pub fn destinations(
     made.collect()
 }
 
+/// Destinations without `auth` whose provider wants one, and the kinds that it takes. They may be right: a stand-in, or a proxy
+/// that adds the credentials.
+#[must_use]
+pub fn without_auth(config: &Config, catalogue: &Catalogue) -> Vec<(String, String)> {
+    let all = config.destinations.iter();
+    let bare = all.filter(|(_, written)| written.auth.is_none());
+    let wanted = bare.filter_map(|(name, written)| {
+        let provider = catalogue.provider(&written.provider)?;
+        Some((name.clone(), credentials::wanted(provider)?))
+    });
+    wanted.collect()
+}
+
 fn destination(
     name: &str,
     written: &DestinationConfig,
@@ -145,7 +159,11 @@ fn destination(
         name: name.to_owned(),
         provider: written.provider.clone(),
         account: written.account.clone(),
-        reach: Reach::Http(Box::new(target(&at, written)?)),
+        reach: Reach::Http(Box::new(target(
+            &at,
+            written,
+            catalogue.provider(&written.provider),
+        )?)),
         operations,
         any_operation: None,
         gate: gate(&written.gate),
@@ -176,7 +194,11 @@ fn operation(
     })
 }
 
-fn target(at: &str, written: &DestinationConfig) -> Result<Target, Problem> {
+fn target(
+    at: &str,
+    written: &DestinationConfig,
+    provider: Option<&Provider>,
+) -> Result<Target, Problem> {
     let malformed = |member: &str, error: &factum_transport::Malformed| {
         bad(
             &format!("{at}{member}"),
@@ -191,72 +213,7 @@ fn target(at: &str, written: &DestinationConfig) -> Result<Target, Problem> {
     }
     let target = Target::parse(&written.base, written.allow_plain_http)
         .map_err(|error| malformed("/base", &error))?;
-    let auth = match &written.auth {
-        Some(auth) => self::auth(&format!("{at}/auth"), auth)?,
-        None => Auth::None,
-    };
-    Ok(target
-        .with_auth(auth)
-        .map_err(|error| malformed("/auth", &error))?
-        .with_limits(http))
-}
-
-fn auth(at: &str, written: &AuthConfig) -> Result<Auth, Problem> {
-    let secret = |member: &str, text: &str| {
-        SecretRef::parse(text).map_err(|error| {
-            bad(
-                &format!("{at}/{member}"),
-                error.rule.to_string(),
-                &error.remedy.to_string(),
-            )
-        })
-    };
-    match written {
-        AuthConfig {
-            bearer: Some(token),
-            basic: None,
-            user: None,
-            password: None,
-            header: None,
-            value: None,
-        } => Ok(Auth::Bearer(secret("bearer", token)?)),
-        AuthConfig {
-            bearer: None,
-            basic: Some(pair),
-            user: None,
-            password: None,
-            header: None,
-            value: None,
-        } => Ok(Auth::BasicPair(secret("basic", pair)?)),
-        AuthConfig {
-            bearer: None,
-            basic: None,
-            user: Some(user),
-            password: Some(password),
-            header: None,
-            value: None,
-        } => Ok(Auth::Basic {
-            user: user.clone(),
-            password: secret("password", password)?,
-        }),
-        AuthConfig {
-            bearer: None,
-            basic: None,
-            user: None,
-            password: None,
-            header: Some(name),
-            value: Some(value),
-        } => Ok(Auth::Header {
-            name: name.to_lowercase(),
-            value: secret("value", value)?,
-        }),
-        _ => Err(bad(
-            at,
-            "it has one form: `bearer`, `basic`, `user` with `password`, or `header` with `value`"
-                .to_owned(),
-            "write one of them, each secret by reference: `env:NAME`, `file:PATH` or `cmd:PROGRAM`",
-        )),
-    }
+    Ok(credentials::on(target, at, written, provider)?.with_limits(http))
 }
 
 fn limits(written: &DestinationLimits) -> Limits {

@@ -104,6 +104,9 @@ impl Builder {
         };
         let catalogue = setup::catalogue(&config)?;
         let mut destinations = setup::destinations(&config, &catalogue)?;
+        for (destination, kinds) in setup::without_auth(&config, &catalogue) {
+            tracing::warn!(%destination, %kinds, "no auth is configured, and the provider wants one of these");
+        }
         for (name, carrier) in self.carriers {
             if destinations.contains_key(&name) {
                 let rule = format!(

@@ -19,12 +19,13 @@ pub(crate) const HELP: &str = "\
 Secrets are given by reference and never themselves: env:NAME, file:PATH or cmd:PROGRAM.\n\n\
 Examples:\n  \
 factum destination add redmine --name tracker --base https://redmine.example.com --header x-redmine-api-key=env:REDMINE_KEY\n  \
+factum destination add amazon_sqs --name queue --base https://sqs.eu-west-1.amazonaws.com --access-key env:AWS_ACCESS_KEY_ID --secret-key env:AWS_SECRET_ACCESS_KEY --region eu-west-1\n  \
 factum destination list\n  factum destination test tracker";
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Destination {
     /// Write a destination into factum.toml
-    Add(AddArgs),
+    Add(Box<AddArgs>),
     /// List the configured destinations
     List,
     /// Resolve a destination's secret and ask who we are there; never sends an effect
@@ -36,7 +37,7 @@ pub(crate) enum Destination {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(group = clap::ArgGroup::new("auth").args(["bearer", "basic", "user", "header"]))]
+#[command(group = clap::ArgGroup::new("auth").args(["bearer", "basic", "user", "header", "query", "client_id", "access_key", "hmac"]))]
 pub(crate) struct AddArgs {
     /// A provider of the catalogue, such as redmine or testbed
     #[arg(value_name = "PROVIDER")]
@@ -65,12 +66,98 @@ pub(crate) struct AddArgs {
     /// A header of the destination's own, its value by reference
     #[arg(long, value_name = "HEADER=REF")]
     header: Option<String>,
+    #[command(flatten)]
+    more: MoreAuth,
+    /// The one authority whose certificates are trusted there
+    #[arg(long, value_name = "file:PATH")]
+    ca: Option<String>,
     /// Allow plain HTTP beyond this machine, in a network that you answer for
     #[arg(long)]
     allow_plain_http: bool,
     /// Effects there count for nothing: `factum contract probe` may make some
     #[arg(long)]
     sandbox: bool,
+}
+
+/// The ways of authentication that take several members.
+#[derive(Debug, Default, clap::Args)]
+struct MoreAuth {
+    /// The parameter of the query that the contract names, its value by reference
+    #[arg(long, value_name = "REF")]
+    query: Option<String>,
+    /// OAuth2 tokens for this client; with --client-secret
+    #[arg(long, value_name = "ID", requires = "client_secret")]
+    client_id: Option<String>,
+    /// The client's secret, by reference
+    #[arg(long, value_name = "REF", requires = "client_id")]
+    client_secret: Option<String>,
+    /// Where tokens are got, if not where the contract says
+    #[arg(long, value_name = "URL", requires = "client_id")]
+    token_url: Option<String>,
+    /// A scope that tokens are asked for; may be repeated
+    #[arg(long, value_name = "SCOPE", requires = "client_id")]
+    scope: Vec<String>,
+    /// AWS signatures with this access key, by reference; with --secret-key
+    #[arg(long, value_name = "REF", requires = "secret_key")]
+    access_key: Option<String>,
+    /// The access key's secret, by reference
+    #[arg(long, value_name = "REF", requires = "access_key")]
+    secret_key: Option<String>,
+    /// The session's token, by reference
+    #[arg(long, value_name = "REF", requires = "access_key")]
+    session_token: Option<String>,
+    /// The region that is signed for, as in eu-west-1
+    #[arg(long, requires = "access_key")]
+    region: Option<String>,
+    /// Requests signed as the contract says, with this key by reference
+    #[arg(long, value_name = "REF")]
+    hmac: Option<String>,
+    /// The key's id, where the provider wants it
+    #[arg(long, value_name = "ID", requires = "hmac")]
+    key_id: Option<String>,
+}
+
+impl MoreAuth {
+    /// Writes its members into `auth`.
+    fn write(&self, auth: &mut InlineTable) {
+        let nested = |members: &[(&str, &Option<String>)]| {
+            let mut table = InlineTable::new();
+            for (member, given) in members {
+                if let Some(given) = given {
+                    table.insert(*member, given.as_str().into());
+                }
+            }
+            table
+        };
+        if let Some(query) = &self.query {
+            auth.insert("query", query.as_str().into());
+        }
+        if self.client_id.is_some() {
+            let mut oauth2 = nested(&[
+                ("client_id", &self.client_id),
+                ("client_secret", &self.client_secret),
+                ("token_url", &self.token_url),
+            ]);
+            if !self.scope.is_empty() {
+                let scopes: toml_edit::Array = self.scope.iter().collect();
+                oauth2.insert("scopes", scopes.into());
+            }
+            auth.insert("oauth2", oauth2.into());
+        }
+        if self.access_key.is_some() {
+            let sigv4 = nested(&[
+                ("access_key", &self.access_key),
+                ("secret_key", &self.secret_key),
+                ("session_token", &self.session_token),
+                ("region", &self.region),
+            ]);
+            auth.insert("sigv4", sigv4.into());
+        }
+        if self.hmac.is_some() {
+            let hmac = nested(&[("secret", &self.hmac), ("key_id", &self.key_id)]);
+            auth.insert("hmac", hmac.into());
+        }
+    }
 }
 
 pub(crate) async fn run(
@@ -193,8 +280,12 @@ fn table(args: &AddArgs) -> Result<Table, Failure> {
         auth.insert("header", name.into());
         auth.insert("value", reference.into());
     }
+    args.more.write(&mut auth);
     if !auth.is_empty() {
         table["auth"] = value(auth);
+    }
+    if let Some(ca) = &args.ca {
+        table["ca"] = value(ca);
     }
     if args.allow_plain_http {
         table["allow_plain_http"] = value(true);
@@ -285,25 +376,8 @@ fn list(config: Option<&Path>, out: Out) -> Result<ExitCode, Failure> {
 
 /// How it is authenticated, with the reference and never the secret.
 fn auth_words(written: &DestinationConfig) -> String {
-    let AuthConfig {
-        bearer,
-        basic,
-        user,
-        password,
-        header,
-        value,
-    } = written.auth.clone().unwrap_or_default();
-    let part = |word: &str, reference: Option<String>| {
-        reference.map(|reference| format!("{word} {reference}"))
-    };
-    part("bearer", bearer)
-        .or(part("basic", basic))
-        .or(part(
-            &format!("basic {}", user.unwrap_or_default()),
-            password,
-        ))
-        .or(part(&header.unwrap_or_default(), value))
-        .unwrap_or_else(|| "none".to_owned())
+    let written = written.auth.as_ref();
+    written.map_or_else(|| "none".to_owned(), AuthConfig::in_words)
 }
 
 #[cfg(test)]
@@ -321,6 +395,8 @@ mod tests {
             user: None,
             password: None,
             header: None,
+            more: MoreAuth::default(),
+            ca: None,
             allow_plain_http: false,
             sandbox: false,
         }
@@ -361,6 +437,58 @@ mod tests {
             "{}",
             failure.text()
         );
+    }
+
+    #[test]
+    fn what_takes_several_members_is_written_as_one() {
+        let to = |provider: &str, more: MoreAuth| {
+            let args = AddArgs {
+                provider: provider.to_owned(),
+                bearer: None,
+                more,
+                ..args("b")
+            };
+            let written = with_destination("f", "", &args).map_err(|failure| failure.text())?;
+            let line = written.lines().find(|line| line.starts_with("auth = "));
+            Ok::<_, String>(line.unwrap_or_default().to_owned())
+        };
+        let some = |text: &str| Some(text.to_owned());
+        let sqs = MoreAuth {
+            access_key: some("env:ID"),
+            secret_key: some("env:SECRET"),
+            region: some("eu-west-1"),
+            ..MoreAuth::default()
+        };
+        assert_eq!(
+            to("amazon_sqs", sqs).as_deref(),
+            Ok(
+                "auth = { sigv4 = { access_key = \"env:ID\", secret_key = \"env:SECRET\", region = \"eu-west-1\" } }"
+            )
+        );
+        let client = || MoreAuth {
+            client_id: some("me"),
+            client_secret: some("env:SECRET"),
+            token_url: some("https://login.example/token"),
+            scope: vec!["a".to_owned(), "b".to_owned()],
+            ..MoreAuth::default()
+        };
+        assert_eq!(
+            to("testbed", client()).as_deref(),
+            Ok(
+                "auth = { oauth2 = { client_id = \"me\", client_secret = \"env:SECRET\", token_url = \"https://login.example/token\", scopes = [\"a\", \"b\"] } }"
+            )
+        );
+        let worldline = MoreAuth {
+            hmac: some("env:KEY"),
+            key_id: some("k-1"),
+            ..MoreAuth::default()
+        };
+        assert_eq!(
+            to("worldline", worldline).as_deref(),
+            Ok("auth = { hmac = { secret = \"env:KEY\", key_id = \"k-1\" } }")
+        );
+        let refused = to("redmine", client()).unwrap_err();
+        assert!(refused.contains("it takes: header, basic"), "{refused}");
     }
 
     #[test]

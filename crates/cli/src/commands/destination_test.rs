@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use factum::setup;
 use factum_contract::{Contract, HttpRequest};
+use factum_core::evidence::Phase;
 use factum_core::{Span, Timestamp};
 use factum_engine::{Destination, Reach};
 use factum_transport::{Asked, Clock, HttpTransport, Target, Transport};
@@ -29,12 +30,12 @@ pub(crate) struct Found {
     pub(crate) remedy: &'static str,
 }
 
-/// The question needs no store's time: no permission rests on it.
-struct NoClock;
+/// The question needs no store's time: no permission rests on it. Signatures are dated, and tokens end, by this machine's.
+struct WallClock;
 
-impl Clock for NoClock {
+impl Clock for WallClock {
     fn now(&self) -> Timestamp {
-        Timestamp::EARLIEST
+        factum_store::system_clock()()
     }
 }
 
@@ -120,7 +121,7 @@ pub(crate) async fn ask(destination: &Destination, target: &Target) -> Found {
     let whoami = contracts
         .clone()
         .find_map(|contract| Some((contract, contract.whoami_request()?)));
-    let transport = HttpTransport::new(Arc::new(NoClock));
+    let transport = HttpTransport::new(Arc::new(WallClock));
     let base = || HttpRequest {
         method: "GET".to_owned(),
         path_and_query: "/".to_owned(),
@@ -133,6 +134,14 @@ pub(crate) async fn ask(destination: &Destination, target: &Target) -> Found {
     );
     match transport.ask(target, request, LIMIT).await {
         Asked::Answered(answer) => read(destination, contract, &answer),
+        Asked::Failed {
+            phase: Phase::Prepare,
+            detail,
+        } => Found {
+            says: format!("cannot be asked: {detail}"),
+            well: false,
+            remedy: "check the secrets; for oauth2 the client, its secret and the token's address too",
+        },
         Asked::Failed { detail, .. } => Found {
             says: format!("cannot be asked: {detail}"),
             well: false,

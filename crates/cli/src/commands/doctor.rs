@@ -1,5 +1,6 @@
 //! `factum doctor`: looks for what is wrong here, and says what to do about each finding. It changes nothing and sends nothing.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -134,6 +135,9 @@ async fn destinations(place: &Place, offline: bool, report: &mut Report) {
             remedy,
         );
     }
+    let bare: BTreeMap<String, String> = setup::without_auth(&place.config, &catalogue)
+        .into_iter()
+        .collect();
     for destination in made.values() {
         let Reach::Http(target) = &destination.reach else {
             continue;
@@ -145,7 +149,14 @@ async fn destinations(place: &Place, offline: bool, report: &mut Report) {
                 continue;
             }
             Ok(true) => report.ok(&about, "its secret can be read"),
-            Ok(false) => report.ok(&about, "it asks for no secret"),
+            Ok(false) => match bare.get(&destination.name) {
+                Some(kinds) => report.warning(
+                    &about,
+                    format!("no auth is configured, and its provider takes: {kinds}"),
+                    "write auth = { … }, unless it is a stand-in or a proxy adds the credentials",
+                ),
+                None => report.ok(&about, "it asks for no secret"),
+            },
         }
         if !offline {
             reach(destination, &about, report).await;

@@ -5,6 +5,9 @@ use factum_contract::{
 };
 use factum_core::Timestamp;
 
+/// Headers as they are written here.
+type Headers = &'static [(&'static str, &'static str)];
+
 const SUITE: SigV4Credentials<'_> = SigV4Credentials {
     access_key: "AKIDEXAMPLE",
     secret_key: b"wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY",
@@ -22,140 +25,135 @@ fn pairs(headers: &[(&str, &str)]) -> Vec<(String, String)> {
 
 /// Of the published suite (awslabs/aws-c-auth, tests/aws-signing-test-suite/v4, `header-signed-request.txt`): those that are sent
 /// as they are written there. The form is that of the suite's first edition, which does not sign the body's hash as a header.
+///
+/// Name, method, path and query, headers beside the host, body; what is signed, and the signature.
+const PUBLISHED: [(&str, &str, &str, Headers, &str, &str, &str); 13] = [
+    (
+        "get-vanilla",
+        "GET",
+        "/",
+        &[],
+        "",
+        "host;x-amz-date",
+        "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31",
+    ),
+    (
+        "post-vanilla",
+        "POST",
+        "/",
+        &[],
+        "",
+        "host;x-amz-date",
+        "5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b",
+    ),
+    (
+        "get-vanilla-query-order-key-case",
+        "GET",
+        "/?Param2=value2&Param1=value1",
+        &[],
+        "",
+        "host;x-amz-date",
+        "b97d918cfa904a5beff61c982a1b6f458b799221646efd99d3219ec94cdf2500",
+    ),
+    (
+        "get-vanilla-empty-query-key",
+        "GET",
+        "/?Param1=value1",
+        &[],
+        "",
+        "host;x-amz-date",
+        "a67d582fa61cc504c4bae71f336f98b97f1ea3c7a6bfe1b6e45aec72011b9aeb",
+    ),
+    (
+        "get-vanilla-query-order-encoded",
+        "GET",
+        "/?Param-3=Value3&Param=Value2&%E1%88%B4=Value1",
+        &[],
+        "",
+        "host;x-amz-date",
+        "371d3713e185cc334048618a97f809c9ffe339c62934c032af5a0e595648fcac",
+    ),
+    (
+        "get-vanilla-query-unreserved",
+        "GET",
+        "/?-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz=-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
+        &[],
+        "",
+        "host;x-amz-date",
+        "9c3e54bfcdf0b19771a7f523ee5669cdf59bc7cc0884027167c21bb143a40197",
+    ),
+    (
+        "get-unreserved",
+        "GET",
+        "/-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
+        &[],
+        "",
+        "host;x-amz-date",
+        "07ef7494c76fa4850883e2b006601f940f8a34d404d0cfa977f52a65bbf5f24f",
+    ),
+    (
+        "get-slashes-normalized",
+        "GET",
+        "//example//",
+        &[],
+        "",
+        "host;x-amz-date",
+        "9a624bd73a37c9a373b5312afbebe7a714a789de108f0bdfe846570885f57e84",
+    ),
+    (
+        "get-header-key-duplicate",
+        "GET",
+        "/",
+        &[
+            ("my-header1", "value2"),
+            ("my-header1", "value2"),
+            ("my-header1", "value1"),
+        ],
+        "",
+        "host;my-header1;x-amz-date",
+        "c9d5ea9f3f72853aea855b47ea873832890dbdd183b4468f858259531a5138ea",
+    ),
+    (
+        "get-header-value-trim",
+        "GET",
+        "/",
+        &[("my-header1", " value1"), ("my-header2", " \"a   b   c\"")],
+        "",
+        "host;my-header1;my-header2;x-amz-date",
+        "acc3ed3afb60bb290fc8d2dd0098b9911fcaa05412b367055dee359757a9c736",
+    ),
+    (
+        "post-header-key-sort",
+        "POST",
+        "/",
+        &[("my-header1", "value1")],
+        "",
+        "host;my-header1;x-amz-date",
+        "c5410059b04c1ee005303aed430f6e6645f61f4dc9e1461ec8f8916fdf18852c",
+    ),
+    (
+        "post-header-value-case",
+        "POST",
+        "/",
+        &[("my-header1", "VALUE1")],
+        "",
+        "host;my-header1;x-amz-date",
+        "cdbc9802e29d2942e5e10b5bccfdd67c5f22c7c4e8ae67b53629efa58b974b7d",
+    ),
+    (
+        "post-x-www-form-urlencoded",
+        "POST",
+        "/",
+        &[("content-type", "application/x-www-form-urlencoded")],
+        "Param1=value1",
+        "content-type;host;x-amz-date",
+        "ff11897932ad3f4e8b18135d722051e5ac45fc38421b1da7b9d196a0fe09473a",
+    ),
+];
+
 #[test]
 fn sigv4_signs_as_the_published_suite_does() {
-    let unreserved = "-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    let (path, query) = (
-        format!("/{unreserved}"),
-        format!("/?{unreserved}={unreserved}"),
-    );
-    let form = [("content-type", "application/x-www-form-urlencoded")];
-    let many = [
-        ("my-header1", "value2"),
-        ("my-header1", "value2"),
-        ("my-header1", "value1"),
-    ];
-    let spaced = [("my-header1", " value1"), ("my-header2", " \"a   b   c\"")];
-    let rows: [(&str, &str, &str, &[(&str, &str)], &str, &str, &str); 13] = [
-        (
-            "get-vanilla",
-            "GET",
-            "/",
-            &[],
-            "",
-            "host;x-amz-date",
-            "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31",
-        ),
-        (
-            "post-vanilla",
-            "POST",
-            "/",
-            &[],
-            "",
-            "host;x-amz-date",
-            "5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b",
-        ),
-        (
-            "get-vanilla-query-order-key-case",
-            "GET",
-            "/?Param2=value2&Param1=value1",
-            &[],
-            "",
-            "host;x-amz-date",
-            "b97d918cfa904a5beff61c982a1b6f458b799221646efd99d3219ec94cdf2500",
-        ),
-        (
-            "get-vanilla-empty-query-key",
-            "GET",
-            "/?Param1=value1",
-            &[],
-            "",
-            "host;x-amz-date",
-            "a67d582fa61cc504c4bae71f336f98b97f1ea3c7a6bfe1b6e45aec72011b9aeb",
-        ),
-        (
-            "get-vanilla-query-order-encoded",
-            "GET",
-            "/?Param-3=Value3&Param=Value2&%E1%88%B4=Value1",
-            &[],
-            "",
-            "host;x-amz-date",
-            "371d3713e185cc334048618a97f809c9ffe339c62934c032af5a0e595648fcac",
-        ),
-        (
-            "get-vanilla-query-unreserved",
-            "GET",
-            &query,
-            &[],
-            "",
-            "host;x-amz-date",
-            "9c3e54bfcdf0b19771a7f523ee5669cdf59bc7cc0884027167c21bb143a40197",
-        ),
-        (
-            "get-unreserved",
-            "GET",
-            &path,
-            &[],
-            "",
-            "host;x-amz-date",
-            "07ef7494c76fa4850883e2b006601f940f8a34d404d0cfa977f52a65bbf5f24f",
-        ),
-        (
-            "get-slashes-normalized",
-            "GET",
-            "//example//",
-            &[],
-            "",
-            "host;x-amz-date",
-            "9a624bd73a37c9a373b5312afbebe7a714a789de108f0bdfe846570885f57e84",
-        ),
-        (
-            "get-header-key-duplicate",
-            "GET",
-            "/",
-            &many,
-            "",
-            "host;my-header1;x-amz-date",
-            "c9d5ea9f3f72853aea855b47ea873832890dbdd183b4468f858259531a5138ea",
-        ),
-        (
-            "get-header-value-trim",
-            "GET",
-            "/",
-            &spaced,
-            "",
-            "host;my-header1;my-header2;x-amz-date",
-            "acc3ed3afb60bb290fc8d2dd0098b9911fcaa05412b367055dee359757a9c736",
-        ),
-        (
-            "post-header-key-sort",
-            "POST",
-            "/",
-            &[("my-header1", "value1")],
-            "",
-            "host;my-header1;x-amz-date",
-            "c5410059b04c1ee005303aed430f6e6645f61f4dc9e1461ec8f8916fdf18852c",
-        ),
-        (
-            "post-header-value-case",
-            "POST",
-            "/",
-            &[("my-header1", "VALUE1")],
-            "",
-            "host;my-header1;x-amz-date",
-            "cdbc9802e29d2942e5e10b5bccfdd67c5f22c7c4e8ae67b53629efa58b974b7d",
-        ),
-        (
-            "post-x-www-form-urlencoded",
-            "POST",
-            "/",
-            &form,
-            "Param1=value1",
-            "content-type;host;x-amz-date",
-            "ff11897932ad3f4e8b18135d722051e5ac45fc38421b1da7b9d196a0fe09473a",
-        ),
-    ];
-    for (name, method, path_and_query, more, body, signed, signature) in rows {
+    for (name, method, path_and_query, more, body, signed, signature) in PUBLISHED {
         let mut headers = pairs(&[("host", "example.amazonaws.com")]);
         headers.extend(pairs(more));
         headers.extend(pairs(&[("user-agent", "factum"), ("content-length", "13")]));
@@ -222,11 +220,11 @@ fn s3_has_its_own_way() {
         secret_key: b"wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
         session_token: None,
     };
-    let put = [
+    const PUT: Headers = &[
         ("date", "Fri, 24 May 2013 00:00:00 GMT"),
         ("x-amz-storage-class", "REDUCED_REDUNDANCY"),
     ];
-    let rows: [(&str, &str, &[(&str, &str)], &str, &str); 3] = [
+    let rows: [(&str, &str, Headers, &str, &str); 3] = [
         (
             "GET",
             "/test.txt",
@@ -244,7 +242,7 @@ fn s3_has_its_own_way() {
         (
             "PUT",
             "/test%24file.text",
-            &put,
+            PUT,
             "Welcome to Amazon S3.",
             "98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd",
         ),
@@ -273,7 +271,8 @@ fn signing(members: &str) -> HmacSigning {
     let text = format!(
         "provider = \"p\"\ntitle = \"P\"\n[auth]\nkinds = [\"hmac\"]\nhmac = {{ {members} }}\n"
     );
-    Provider::parse("f", &text).unwrap().auth.hmac.unwrap()
+    let provider = Provider::parse("f", &text).expect("a provider");
+    provider.auth.hmac.expect("it signs")
 }
 
 /// The two vectors of Worldline's own SDKs (`DefaultAuthenticatorTest`).

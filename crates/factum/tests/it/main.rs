@@ -6,6 +6,7 @@ mod accounts;
 mod answers;
 mod carriers;
 mod contracts;
+mod credentials;
 mod identity;
 mod lookups;
 mod outbox;

@@ -15,6 +15,9 @@ PACKAGES = Path(os.environ["LOST_ANSWER_NODE"])
 
 
 class OnPostgres(WorkerAdapter):
+    #: None until it is started.
+    postgres: Postgres | None = None
+
     def __init__(self, app: str):
         self.app = app
 
@@ -23,7 +26,8 @@ class OnPostgres(WorkerAdapter):
         return {"PG_URL": self.postgres.url}
 
     def end_services(self) -> None:
-        self.postgres.stop()
+        if self.postgres is not None:
+            self.postgres.stop()
 
     def command(self) -> list[str]:
         return [str(PACKAGES / "node_modules/.bin/node"), str(PACKAGES / f"{self.app}.mjs")]
@@ -31,6 +35,8 @@ class OnPostgres(WorkerAdapter):
 
 class OnRestate(OnPostgres):
     """The server keeps running when the worker is killed: it is the database here."""
+
+    server: Child | None = None
 
     def services(self) -> dict[str, str]:
         ports = {name: free_port() for name in ("ingress", "admin", "node", "service")}
@@ -58,7 +64,8 @@ class OnRestate(OnPostgres):
                 time.sleep(0.5)
 
     def end_services(self) -> None:
-        self.server.stop()
+        if self.server is not None:
+            self.server.stop()
 
 
 app = sys.argv[1]

@@ -10,7 +10,8 @@ from processes import Child, call, free_port, wait_for
 
 
 class WorkerAdapter:
-    name = "worker"
+    #: None until the first start.
+    worker: Child | None = None
 
     def start(self, destination: str, folder: str, timeout: float, key_retention: int | None = None) -> None:
         del key_retention  # a system that takes no account of it
@@ -56,5 +57,6 @@ class WorkerAdapter:
         return {"says": call("POST", f"http://127.0.0.1:{self.port}/status", {"ids": ids})}
 
     def stop(self) -> None:
-        self.worker.stop()
+        if self.worker is not None:
+            self.worker.stop()
         self.end_services()

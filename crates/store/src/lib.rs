@@ -4,12 +4,18 @@
 //! as stale. [`Store::commit`] writes a decision, fenced by a claim and by the version that every recorded fact raises.
 //! A store never decides anything: the state in a row is the core's fold of the row's evidence, and the next step is handed in.
 
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod cache;
 pub mod clock;
-#[cfg(feature = "sqlite")]
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod encoding;
 mod error;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod keys;
 mod matching;
 pub mod memory;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 pub mod record;
 pub mod report;
 mod shared;

@@ -21,6 +21,40 @@ pub(crate) struct Known {
     pub(crate) name: Name,
 }
 
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+impl Known {
+    /// As it is indexed.
+    pub(crate) fn hash(&self) -> [u8; 32] {
+        let (kind, text) = match &self.name {
+            Name::Reference(text) => ("reference", text),
+            Name::Key(text) => ("key", text),
+            Name::Object(text) => ("object", text),
+            Name::Receipt(text) => ("receipt", text),
+        };
+        let mut hasher = blake3::Hasher::new_derive_key("factum store 2026 names of actions v1");
+        let (site, operation) = (&self.site, &self.operation);
+        for part in [&site.tenant, &site.destination, operation, kind, text] {
+            // Length first, so that no two lists of parts hash alike.
+            let length = u64::try_from(part.len()).unwrap_or(u64::MAX);
+            hasher.update(&length.to_be_bytes());
+            hasher.update(part.as_bytes());
+        }
+        *hasher.finalize().as_bytes()
+    }
+}
+
+/// The names that the readings of a report carry, each where it counts.
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub(crate) fn names_on(report: &Report) -> impl Iterator<Item = Known> + '_ {
+    report.readings.iter().flat_map(|reading| {
+        reading.names.iter().map(|name| Known {
+            site: report.site.clone(),
+            operation: reading.operation.clone(),
+            name: name.clone(),
+        })
+    })
+}
+
 /// What a backend offers, inside one transaction.
 pub(crate) trait Shelf {
     /// Actions that are known by a name; two are enough.

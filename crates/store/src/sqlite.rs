@@ -6,7 +6,6 @@
 //! looks for it), a tail that was lost within the last second, and a copy of the whole folder put back as a whole.
 //! Read `writer` for the way of a command and `open` for what is refused at start.
 
-mod cache;
 mod fault;
 mod job;
 mod lock;
@@ -47,8 +46,8 @@ use crate::report::{Delivered, KeptReport, Name, Report, ReportFilter};
 use crate::shared::Claims;
 use crate::{Answer, Store, StoreError, StoreErrorKind};
 
-pub use self::sums::StoreKeys;
 pub use self::verify::Verified;
+pub use crate::keys::StoreKeys;
 
 /// How to open a store.
 #[derive(Clone)]

@@ -66,10 +66,13 @@ fn wrong(statement: &str) -> Vec<String> {
     found
 }
 
+/// The one statement that reads a clock, the database's: what it answers is bound everywhere else.
+const THE_CLOCK: &str = "crates/store/src/postgres/sql/now.sql";
+
 #[test]
 fn statements_compute_no_times() {
     let mut found = Vec::new();
-    for file in tree::files(|path| path.ends_with(".sql")) {
+    for file in tree::files(|path| path.ends_with(".sql") && path != THE_CLOCK) {
         found.extend(
             wrong(&file.text)
                 .into_iter()

@@ -49,15 +49,15 @@ pub(super) fn deliver(
 
 impl Shelf for OnFile<'_> {
     fn known_by(&mut self, known: &Known) -> Result<Vec<ActionId>, StoreError> {
-        known_by(&self.work.conn, &self.work.sums, &hash(known)).map_err(while_doing(self.doing))
+        known_by(&self.work.conn, &self.work.sums, &known.hash()).map_err(while_doing(self.doing))
     }
 
     fn know(&mut self, id: ActionId, known: &Known) -> Result<(), StoreError> {
-        know(&self.work.conn, &self.work.sums, id, &hash(known)).map_err(while_doing(self.doing))
+        know(&self.work.conn, &self.work.sums, id, &known.hash()).map_err(while_doing(self.doing))
     }
 
     fn waiting(&mut self, known: &Known) -> Result<Vec<KeptReport>, StoreError> {
-        waiting(&self.work.conn, &self.work.sums, &hash(known)).map_err(while_doing(self.doing))
+        waiting(&self.work.conn, &self.work.sums, &known.hash()).map_err(while_doing(self.doing))
     }
 
     fn settle(&mut self, report: &KeptReport, id: ActionId) -> Result<(), StoreError> {
@@ -81,24 +81,6 @@ impl Shelf for OnFile<'_> {
         let next = shared::decide_anew(now);
         ops::append_only(self.work, record, now, facts, next, self.doing).map(|_| ())
     }
-}
-
-/// A name at its place, as it is indexed.
-fn hash(known: &Known) -> [u8; 32] {
-    let (kind, text) = match &known.name {
-        Name::Reference(text) => ("reference", text),
-        Name::Key(text) => ("key", text),
-        Name::Object(text) => ("object", text),
-        Name::Receipt(text) => ("receipt", text),
-    };
-    let mut hasher = blake3::Hasher::new_derive_key("factum store 2026 names of actions v1");
-    let (site, operation) = (&known.site, &known.operation);
-    for part in [&site.tenant, &site.destination, operation, kind, text] {
-        // Length first, so that no two lists of parts hash alike.
-        hasher.update(&count(part.len()).to_be_bytes());
-        hasher.update(part.as_bytes());
-    }
-    *hasher.finalize().as_bytes()
 }
 
 fn lane(id: ActionId) -> i64 {
@@ -193,15 +175,8 @@ fn insert(
             |row| unsigned(row, 0),
         )?;
     let mut name_insert = conn.prepare_cached(include_str!("sql/report_name_insert.sql"))?;
-    for reading in &report.readings {
-        for name in &reading.names {
-            let known = Known {
-                site: report.site.clone(),
-                operation: reading.operation.clone(),
-                name: name.clone(),
-            };
-            name_insert.execute(params![hash(&known), signed(no)])?;
-        }
+    for known in matching::names_on(report) {
+        name_insert.execute(params![known.hash(), signed(no)])?;
     }
     kept.no = no;
     Ok(kept)

@@ -4,15 +4,7 @@
 use rusqlite::Row;
 use rusqlite::types::ValueRef;
 
-/// The secret that checksums are made with. It lives outside the store and belongs into every backup.
-#[derive(Clone)]
-pub struct StoreKeys(pub [u8; 32]);
-
-impl std::fmt::Debug for StoreKeys {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("StoreKeys(…)")
-    }
-}
+use crate::keys::StoreKeys;
 
 /// Makes and checks row checksums.
 #[derive(Clone)]

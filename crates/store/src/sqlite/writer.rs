@@ -13,7 +13,6 @@ use factum_core::{ActionId, Timestamp};
 use rusqlite::Connection;
 use tokio::sync::oneshot::Sender;
 
-use super::cache::Cache;
 use super::fault::{commit_failed, failed};
 use super::job::{Deliver, Job, Outcome};
 use super::lock::Lock;
@@ -21,6 +20,7 @@ use super::meta;
 use super::readers::{Damaged, noted};
 use super::sums::Sums;
 use super::tail::{Progress, Teller};
+use crate::cache::Cache;
 use crate::record::Record;
 use crate::shared::Claims;
 use crate::{StoreError, StoreErrorKind};

@@ -9,5 +9,7 @@ mod actions;
 mod fixtures;
 mod suite;
 
+#[cfg(feature = "postgres")]
+mod postgres;
 #[cfg(feature = "sqlite")]
 mod sqlite;

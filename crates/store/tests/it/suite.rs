@@ -43,6 +43,18 @@ pub(crate) fn sqlite() -> Ready {
     }
 }
 
+/// A PostgreSQL store in a database of its own.
+#[cfg(feature = "postgres")]
+pub(crate) async fn postgres() -> Ready {
+    let clock = TestClock::new();
+    let database = crate::postgres::Database::make().await;
+    Ready {
+        store: Arc::new(database.open(Some(clock.clock())).await),
+        clock,
+        _files: None,
+    }
+}
+
 /// Runs cases of one module against each backend.
 macro_rules! on_each_store {
     ($($case:ident),+ $(,)?) => {
@@ -54,6 +66,12 @@ macro_rules! on_each_store {
         mod sqlite {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $case() { super::$case($crate::suite::sqlite()).await; })+
+        }
+        #[cfg(feature = "postgres")]
+        mod postgres {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            #[ignore = "needs PostgreSQL; ./test starts one"]
+            async fn $case() { super::$case($crate::suite::postgres().await).await; })+
         }
     };
 }

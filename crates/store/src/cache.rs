@@ -1,5 +1,6 @@
-//! Actions that the writer has just read or written, so that the next decision on them reads nothing. Bounded by bytes; what
-//! falls out is read again from the file. It holds what the open transaction holds, so a rolled-back one has to be forgotten.
+//! Actions that were just read or written, so that the next decision on them reads nothing. Bounded by bytes; what falls out is
+//! read again. On SQLite it holds what the open transaction holds, so a rolled-back one has to be forgotten; on PostgreSQL a
+//! record is one version of many, and the statement that writes on top of it names that version.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,7 @@ use factum_core::ActionId;
 use crate::record::Record;
 
 /// Recently used records, oldest out first.
-pub(super) struct Cache {
+pub(crate) struct Cache {
     entries: BTreeMap<ActionId, Entry>,
     by_use: BTreeMap<u64, ActionId>,
     uses: u64,
@@ -23,7 +24,7 @@ struct Entry {
 }
 
 impl Cache {
-    pub(super) fn new(bytes_max: usize) -> Self {
+    pub(crate) fn new(bytes_max: usize) -> Self {
         Self {
             entries: BTreeMap::new(),
             by_use: BTreeMap::new(),
@@ -34,7 +35,7 @@ impl Cache {
     }
 
     /// Takes a record out. Whoever changes it puts it back; if the change fails, it is not held any more.
-    pub(super) fn take(&mut self, id: ActionId) -> Option<Record> {
+    pub(crate) fn take(&mut self, id: ActionId) -> Option<Record> {
         let entry = self.entries.remove(&id)?;
         self.by_use.remove(&entry.used);
         self.bytes -= entry.bytes;
@@ -42,7 +43,7 @@ impl Cache {
     }
 
     /// Holds a record, in place of an earlier one.
-    pub(super) fn put(&mut self, record: Record) {
+    pub(crate) fn put(&mut self, record: Record) {
         let id = record.id();
         self.forget(id);
         let bytes = size(&record);
@@ -67,7 +68,7 @@ impl Cache {
     }
 
     /// Lets go of a record: it is not what the file holds.
-    pub(super) fn forget(&mut self, id: ActionId) {
+    pub(crate) fn forget(&mut self, id: ActionId) {
         drop(self.take(id));
     }
 }

@@ -1,0 +1,393 @@
+//! The store for several workers on several hosts: PostgreSQL 15 or newer.
+//!
+//! Every write is one statement on one lane, so it is its own transaction; claims are leases in the row of the action, by the
+//! database's clock, fenced by a token and by the version. There are no triggers, no advisory locks, no session state and no
+//! clock in any statement, so the tables distribute by lane and a pooler in transaction mode may stand in between. What was
+//! answered is durable as far as `synchronous_commit` and the standbys promise. Rows carry no checksums of ours: the
+//! cluster's own (`initdb --data-checksums`) are for that.
+//!
+//! Read `pool` for what becomes of a lost answer, and `write` for how it is resolved.
+
+mod clock;
+mod fault;
+mod pool;
+mod read;
+mod row;
+mod schema;
+mod write;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use factum_core::{ActionId, Evidence, Fact, IdentityHash, Span, Timestamp, WorkerNonce};
+
+use self::clock::{Anchored, Local};
+use self::pool::{Connections, Does, Value};
+use self::write::Fence;
+use crate::cache::Cache;
+use crate::clock::{Clock, RisingClock};
+use crate::record::{
+    Admission, Admitted, Claim, Claimed, Committed, Due, Filter, NextRow, Record, Recorded, Restore,
+};
+use crate::{Answer, Store, StoreError, StoreErrorKind};
+
+pub use crate::keys::StoreKeys;
+
+/// How to open a store.
+#[derive(Clone)]
+pub struct Options {
+    /// A connection string: `postgresql://user@host:port/database`, several hosts and `target_session_attrs` included.
+    pub url: String,
+    /// The secret that the store's keys are recognised by: the same for all workers.
+    pub keys: StoreKeys,
+    /// Connections at the most.
+    pub connections: usize,
+    /// How long a connection and an answer are waited for.
+    pub patience: Duration,
+    /// In place of the database's clock, for tests.
+    pub clock: Option<Clock>,
+}
+
+impl Options {
+    /// The defaults: ten connections, five seconds, the database's clock.
+    #[must_use]
+    pub fn new(url: impl Into<String>, keys: StoreKeys) -> Self {
+        Self {
+            url: url.into(),
+            keys,
+            connections: 10,
+            patience: Duration::from_secs(5),
+            clock: None,
+        }
+    }
+}
+
+/// A store in PostgreSQL. See the module's documentation.
+pub struct PostgresStore {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    connections: Connections,
+    anchored: Anchored,
+    given: Option<RisingClock>,
+    cache: Mutex<Cache>,
+}
+
+/// What the cache may take, in bytes.
+const CACHE: usize = 64 << 20;
+
+const OPENING: &str = "opening the database";
+
+impl PostgresStore {
+    /// Connects, brings the schema to the newest version, and checks that the keys are the store's own.
+    ///
+    /// # Errors
+    /// `Database` for a connection string that cannot be read; `Unavailable` if the database is not there; `TooNew`;
+    /// `Unsuitable` if the store was made with other keys.
+    pub async fn open(options: Options) -> Result<Self, StoreError> {
+        let config: tokio_postgres::Config =
+            options
+                .url
+                .parse()
+                .map_err(|error: tokio_postgres::Error| {
+                    StoreError::new(
+                        OPENING,
+                        StoreErrorKind::Database(format!("the connection string: {error}")),
+                    )
+                })?;
+        let connections = Connections::new(config, options.connections.max(1), options.patience)?;
+        let mut connection = connections.one(OPENING).await?;
+        schema::migrate(&mut connection).await?;
+        drop(connection);
+        let inner = Inner {
+            connections,
+            anchored: Anchored::default(),
+            given: options
+                .clock
+                .map(|clock| RisingClock::new(clock, Timestamp::EARLIEST)),
+            cache: Mutex::new(Cache::new(CACHE)),
+        };
+        inner.check_keys(&options.keys).await?;
+        Ok(Self {
+            inner: Arc::new(inner),
+        })
+    }
+
+    /// Gives the connections back; later calls answer that the store is unavailable.
+    pub fn close(&self) {
+        self.inner.connections.close();
+    }
+}
+
+impl Inner {
+    /// The store's time: the database's answer, or its last one extended.
+    async fn now(&self, doing: &'static str) -> Result<Timestamp, StoreError> {
+        if let Some(given) = &self.given {
+            return Ok(given.now());
+        }
+        match self.anchored.now() {
+            Some(now) => Ok(now),
+            None => self.ask_now(doing).await,
+        }
+    }
+
+    async fn ask_now(&self, doing: &'static str) -> Result<Timestamp, StoreError> {
+        if let Some(given) = &self.given {
+            return Ok(given.now());
+        }
+        let local = Local::take();
+        let sql = include_str!("postgres/sql/now.sql");
+        let rows = self.connections.rows(doing, Does::Reads, sql, &[]).await?;
+        let micros = rows
+            .first()
+            .map(|row| row.get::<_, i64>(0))
+            .unwrap_or_default();
+        Ok(self.anchored.anchor(local, micros))
+    }
+
+    async fn check_keys(&self, keys: &StoreKeys) -> Result<(), StoreError> {
+        let mut fresh = [0u8; 16];
+        getrandom::fill(&mut fresh).map_err(|error| {
+            StoreError::new(OPENING, StoreErrorKind::Database(error.to_string()))
+        })?;
+        let check = key_check(keys, &fresh);
+        let values: [Value<'_>; 2] = [&fresh.as_slice(), &check.as_slice()];
+        let sql = include_str!("postgres/sql/meta_first.sql");
+        // Repeating it changes nothing more.
+        self.connections
+            .rows(OPENING, Does::Reads, sql, &values)
+            .await?;
+        let sql = include_str!("postgres/sql/meta_read.sql");
+        let rows = self
+            .connections
+            .rows(OPENING, Does::Reads, sql, &[])
+            .await?;
+        let ours = rows.first().is_some_and(|row| {
+            let (store, check): (&[u8], &[u8]) = (row.get(0), row.get(1));
+            check == key_check(keys, store)
+        });
+        if ours {
+            return Ok(());
+        }
+        let why = "it was made with other keys; every worker needs the same keys folder".to_owned();
+        let path = "the database".to_owned();
+        Err(StoreError::new(
+            OPENING,
+            StoreErrorKind::Unsuitable { path, why },
+        ))
+    }
+
+    fn keep(&self, record: Record) {
+        self.cache
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .put(record);
+    }
+
+    fn kept(&self, id: ActionId) -> Option<Record> {
+        self.cache
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take(id)
+    }
+
+    async fn contract(&self, digest: [u8; 32]) -> Result<Option<String>, StoreError> {
+        let values: [Value<'_>; 1] = [&digest.as_slice()];
+        let sql = include_str!("postgres/sql/contract_read.sql");
+        let rows = self
+            .connections
+            .rows("reading a contract", Does::Reads, sql, &values)
+            .await?;
+        Ok(rows.first().map(|row| row.get(0)))
+    }
+
+    async fn keep_contract(&self, digest: [u8; 32], text: String) -> Result<(), StoreError> {
+        let values: [Value<'_>; 2] = [&digest.as_slice(), &text];
+        let sql = include_str!("postgres/sql/contract_insert.sql");
+        // Repeating it changes nothing more.
+        self.connections
+            .rows("keeping a contract", Does::Reads, sql, &values)
+            .await?;
+        Ok(())
+    }
+
+    async fn setting(&self, name: &'static str) -> Result<Option<String>, StoreError> {
+        let values: [Value<'_>; 1] = [&name];
+        let sql = include_str!("postgres/sql/setting_read.sql");
+        let rows = self
+            .connections
+            .rows("reading a setting", Does::Reads, sql, &values)
+            .await?;
+        Ok(rows.first().map(|row| row.get(0)))
+    }
+
+    async fn set_setting(
+        &self,
+        name: &'static str,
+        value: Option<String>,
+    ) -> Result<(), StoreError> {
+        const DOING: &str = "changing a setting";
+        let asked = match &value {
+            Some(value) => {
+                let values: [Value<'_>; 2] = [&name, value];
+                let sql = include_str!("postgres/sql/setting_put.sql");
+                self.connections
+                    .rows(DOING, Does::Writes, sql, &values)
+                    .await
+            }
+            None => {
+                let values: [Value<'_>; 1] = [&name];
+                let sql = include_str!("postgres/sql/setting_remove.sql");
+                self.connections
+                    .rows(DOING, Does::Writes, sql, &values)
+                    .await
+            }
+        };
+        asked?;
+        Ok(())
+    }
+
+    async fn restore(&self) -> Result<Option<Restore>, StoreError> {
+        let sql = include_str!("postgres/sql/restore_read.sql");
+        let rows = self
+            .connections
+            .rows("reading the restore", Does::Reads, sql, &[])
+            .await?;
+        Ok(rows.first().map(row::restore))
+    }
+
+    async fn declare_restored(&self, copy_until: Option<Timestamp>) -> Result<Restore, StoreError> {
+        const DOING: &str = "declaring a restore";
+        let now = self.now(DOING).await?;
+        let until = match copy_until {
+            Some(until) => until,
+            None => {
+                let sql = include_str!("postgres/sql/stamp_last.sql");
+                let rows = self.connections.rows(DOING, Does::Reads, sql, &[]).await?;
+                let last: Option<i64> = rows.first().and_then(|row| row.get(0));
+                last.map_or(now, Timestamp::from_micros)
+            }
+        };
+        let values: [Value<'_>; 2] = [&until.as_micros(), &now.as_micros()];
+        let sql = include_str!("postgres/sql/restore_put.sql");
+        let rows = self
+            .connections
+            .rows(DOING, Does::Writes, sql, &values)
+            .await?;
+        rows.first().map(row::restore).ok_or_else(|| {
+            StoreError::new(
+                DOING,
+                StoreErrorKind::Database("the row of the restore is gone".to_owned()),
+            )
+        })
+    }
+
+    async fn release_restore(&self, by: String) -> Result<Option<Restore>, StoreError> {
+        const DOING: &str = "releasing a restore";
+        let now = self.now(DOING).await?;
+        let values: [Value<'_>; 2] = [&by, &now.as_micros()];
+        let sql = include_str!("postgres/sql/restore_release.sql");
+        let rows = self
+            .connections
+            .rows(DOING, Does::Writes, sql, &values)
+            .await?;
+        Ok(rows.first().map(row::restore))
+    }
+}
+
+/// What a store remembers of its keys, to tell at the next opening that they are the same.
+fn key_check(keys: &StoreKeys, store: &[u8]) -> [u8; 16] {
+    let key = blake3::derive_key("factum store 2026 postgres key check v1", &keys.0);
+    let mut check = [0; 16];
+    check.copy_from_slice(&blake3::keyed_hash(&key, store).as_bytes()[..16]);
+    check
+}
+
+impl Store for PostgresStore {
+    fn now(&self) -> Answer<'_, Timestamp> {
+        Box::pin(self.inner.ask_now("asking for the time"))
+    }
+
+    fn admit(&self, admission: Admission) -> Answer<'_, Admitted> {
+        Box::pin(self.inner.admit(admission))
+    }
+
+    fn load(&self, id: ActionId) -> Answer<'_, Option<Record>> {
+        Box::pin(self.inner.read("loading an action", id))
+    }
+
+    fn find(&self, identity: IdentityHash) -> Answer<'_, Option<Record>> {
+        Box::pin(self.inner.read_by_identity("finding an action", identity))
+    }
+
+    fn list(&self, filter: Filter) -> Answer<'_, Vec<Record>> {
+        Box::pin(self.inner.list(filter))
+    }
+
+    fn history(&self, id: ActionId) -> Answer<'_, Vec<Evidence>> {
+        Box::pin(self.inner.history(id))
+    }
+
+    fn due(&self, after: Option<(Timestamp, ActionId)>, limit: usize) -> Answer<'_, Vec<Due>> {
+        Box::pin(self.inner.due(after, limit))
+    }
+
+    fn counts(&self) -> Answer<'_, BTreeMap<(String, String), u64>> {
+        Box::pin(self.inner.counts())
+    }
+
+    fn claim(&self, id: ActionId, worker: WorkerNonce, lease: Span) -> Answer<'_, Claimed> {
+        Box::pin(self.inner.claim(id, worker, lease))
+    }
+
+    fn renew<'a>(&'a self, claim: &'a Claim, lease: Span) -> Answer<'a, bool> {
+        Box::pin(self.inner.renew(Fence::of(claim), lease))
+    }
+
+    fn release(&self, claim: Claim) -> Answer<'_, ()> {
+        Box::pin(async move { self.inner.release(Fence::of(&claim)).await })
+    }
+
+    fn record(&self, id: ActionId, facts: Vec<Fact>) -> Answer<'_, Option<Recorded>> {
+        Box::pin(self.inner.record(id, facts))
+    }
+
+    fn commit<'a>(
+        &'a self,
+        claim: &'a Claim,
+        facts: Vec<Fact>,
+        next: NextRow,
+    ) -> Answer<'a, Committed> {
+        Box::pin(self.inner.commit(Fence::of(claim), facts, next))
+    }
+
+    fn keep_contract(&self, digest: [u8; 32], text: String) -> Answer<'_, ()> {
+        Box::pin(self.inner.keep_contract(digest, text))
+    }
+
+    fn contract(&self, digest: [u8; 32]) -> Answer<'_, Option<String>> {
+        Box::pin(self.inner.contract(digest))
+    }
+
+    fn setting(&self, name: &'static str) -> Answer<'_, Option<String>> {
+        Box::pin(self.inner.setting(name))
+    }
+
+    fn set_setting(&self, name: &'static str, value: Option<String>) -> Answer<'_, ()> {
+        Box::pin(self.inner.set_setting(name, value))
+    }
+
+    fn restore(&self) -> Answer<'_, Option<Restore>> {
+        Box::pin(self.inner.restore())
+    }
+
+    fn declare_restored(&self, copy_until: Option<Timestamp>) -> Answer<'_, Restore> {
+        Box::pin(self.inner.declare_restored(copy_until))
+    }
+
+    fn release_restore(&self, by: String) -> Answer<'_, Option<Restore>> {
+        Box::pin(self.inner.release_restore(by))
+    }
+}

@@ -1,0 +1,209 @@
+//! Connections, and one way of asking: a statement that stands alone and is its own transaction.
+//!
+//! Every statement is safe to repeat or says what it was written on top of, so that a lost answer can be resolved by asking
+//! again. There are no explicit transactions here, and no session state that a pooler in between would lose.
+
+use std::time::Duration;
+
+use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime, Timeouts};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Config, NoTls, Row};
+
+use super::fault::{self, Meaning};
+use crate::{StoreError, StoreErrorKind};
+
+/// A bound value.
+pub(super) type Value<'a> = &'a (dyn ToSql + Sync);
+
+/// What becomes of a statement whose answer is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Does {
+    /// Nothing: it is asked again.
+    Reads,
+    /// It may have taken effect.
+    Writes,
+}
+
+/// Repeats of a statement that certainly did nothing.
+const TRIES: u32 = 6;
+
+/// Connections to the database.
+pub(super) struct Connections {
+    pool: Pool,
+    /// How long the answer to one statement is waited for; the database gives up a little earlier.
+    patience: Duration,
+}
+
+impl Connections {
+    pub(super) fn new(
+        mut config: Config,
+        size: usize,
+        patience: Duration,
+    ) -> Result<Self, StoreError> {
+        let limit = patience.as_millis();
+        let earlier = limit.saturating_sub(limit / 10).max(1);
+        let given = config.get_options().unwrap_or_default().to_owned();
+        config.options(format!(
+            "{given} -c default_transaction_isolation=read\\ committed -c statement_timeout={earlier} \
+             -c lock_timeout={earlier} -c idle_in_transaction_session_timeout={limit}"
+        ));
+        config.application_name("factum");
+        config.connect_timeout(patience);
+        config.tcp_user_timeout(patience);
+        let manager = ManagerConfig {
+            recycling_method: RecyclingMethod::Fast,
+        };
+        let timeouts = Timeouts {
+            wait: Some(patience),
+            create: Some(patience),
+            recycle: Some(patience),
+        };
+        let pool = Pool::builder(Manager::from_config(config, NoTls, manager))
+            .max_size(size)
+            .timeouts(timeouts)
+            .runtime(Runtime::Tokio1)
+            .build()
+            .map_err(|error| {
+                StoreError::new("connecting", StoreErrorKind::Database(error.to_string()))
+            })?;
+        Ok(Self { pool, patience })
+    }
+
+    /// A connection of its own, for what is more than one statement.
+    pub(super) async fn one(&self, doing: &'static str) -> Result<Object, StoreError> {
+        self.pool.get().await.map_err(|error| {
+            let cause = std::error::Error::source(&error);
+            let text = cause.map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"));
+            StoreError::new(doing, StoreErrorKind::Unavailable(text))
+        })
+    }
+
+    /// Whether connections are there to be had.
+    pub(super) fn close(&self) {
+        self.pool.close();
+    }
+
+    /// The rows of a statement. What certainly did nothing is repeated; what may have taken effect is `InDoubt`.
+    pub(super) async fn rows(
+        &self,
+        doing: &'static str,
+        does: Does,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<Row>, Unanswered> {
+        let mut tried = 0;
+        loop {
+            tried += 1;
+            let failed = match self.once(doing, sql, values).await? {
+                Ok(rows) => return Ok(rows),
+                Err(failed) => failed,
+            };
+            let again = match (failed.meaning(), does) {
+                (Meaning::Again, _) | (Meaning::Unknown, Does::Reads) => tried < TRIES,
+                (Meaning::Later | Meaning::Refused | Meaning::Unknown, _) => false,
+            };
+            if !again {
+                return Err(failed.told(doing, does));
+            }
+            tokio::time::sleep(Duration::from_millis(1 << tried)).await;
+        }
+    }
+
+    /// One try: an error of its own where no connection was to be had.
+    async fn once(
+        &self,
+        doing: &'static str,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<Result<Vec<Row>, Failed>, StoreError> {
+        let connection = self.one(doing).await?;
+        let statement = match connection.prepare_cached(sql).await {
+            Ok(statement) => statement,
+            // Nothing was sent yet but the text of the statement.
+            Err(error) => return Ok(Err(Failed::Before(error))),
+        };
+        let asked = connection.query(&statement, values);
+        Ok(match tokio::time::timeout(self.patience, asked).await {
+            Ok(answered) => answered.map_err(Failed::Said),
+            Err(_) => {
+                // Its answer may still come: nobody else may read it as theirs.
+                drop(Object::take(connection));
+                Err(Failed::Silent(self.patience))
+            }
+        })
+    }
+}
+
+/// A statement that was not answered with rows.
+pub(super) struct Unanswered {
+    /// What the caller is told.
+    pub(super) error: StoreError,
+    /// It was refused because a row with this key is there.
+    pub(super) is_unique: bool,
+}
+
+impl From<StoreError> for Unanswered {
+    fn from(error: StoreError) -> Self {
+        Self {
+            error,
+            is_unique: false,
+        }
+    }
+}
+
+impl From<Unanswered> for StoreError {
+    fn from(unanswered: Unanswered) -> Self {
+        unanswered.error
+    }
+}
+
+impl Unanswered {
+    /// Whether it may have taken effect.
+    pub(super) fn in_doubt(&self) -> bool {
+        matches!(self.error.kind, StoreErrorKind::InDoubt(_))
+    }
+}
+
+/// How a try failed.
+enum Failed {
+    /// Before the statement was sent.
+    Before(tokio_postgres::Error),
+    /// The database or the connection said so.
+    Said(tokio_postgres::Error),
+    /// No answer came.
+    Silent(Duration),
+}
+
+impl Failed {
+    fn meaning(&self) -> Meaning {
+        match self {
+            Self::Before(error) => match fault::meaning(error) {
+                Meaning::Unknown => Meaning::Again,
+                known => known,
+            },
+            Self::Said(error) => fault::meaning(error),
+            Self::Silent(_) => Meaning::Unknown,
+        }
+    }
+
+    fn told(self, doing: &'static str, does: Does) -> Unanswered {
+        let (words, is_unique) = match &self {
+            Self::Before(error) | Self::Said(error) => {
+                (fault::words(error), fault::is_unique(error))
+            }
+            Self::Silent(patience) => (
+                format!("no answer within {} ms", patience.as_millis()),
+                false,
+            ),
+        };
+        let kind = match (self.meaning(), does) {
+            (Meaning::Unknown, Does::Writes) => StoreErrorKind::InDoubt(words),
+            (Meaning::Refused, _) => StoreErrorKind::Database(words),
+            (Meaning::Again | Meaning::Later | Meaning::Unknown, _) => {
+                StoreErrorKind::Unavailable(words)
+            }
+        };
+        let error = StoreError::new(doing, kind);
+        Unanswered { error, is_unique }
+    }
+}

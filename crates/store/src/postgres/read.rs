@@ -1,0 +1,153 @@
+//! What only reads: an action, its log, listings, what is due.
+
+use std::collections::BTreeMap;
+
+use factum_core::{ActionId, Evidence, IdentityHash, State, Timestamp};
+use uuid::Uuid;
+
+use super::Inner;
+use super::pool::{Does, Value};
+use super::row::{self, action_id, count, lane, uuid};
+use crate::StoreError;
+use crate::record::{Due, Filter, Record};
+
+impl Inner {
+    /// One action, of one moment.
+    pub(super) async fn read(
+        &self,
+        doing: &'static str,
+        id: ActionId,
+    ) -> Result<Option<Record>, StoreError> {
+        let values: [Value<'_>; 2] = [&lane(id), &uuid(id)];
+        let sql = include_str!("sql/record_read.sql");
+        let rows = self
+            .connections
+            .rows(doing, Does::Reads, sql, &values)
+            .await?;
+        rows.first()
+            .map(|found| row::record(doing, found))
+            .transpose()
+    }
+
+    /// The action that an identity names, of one moment.
+    pub(super) async fn read_by_identity(
+        &self,
+        doing: &'static str,
+        identity: IdentityHash,
+    ) -> Result<Option<Record>, StoreError> {
+        let lane = i16::from(identity.lane().0);
+        let values: [Value<'_>; 2] = [&lane, &identity.0.as_slice()];
+        let sql = include_str!("sql/record_find.sql");
+        let rows = self
+            .connections
+            .rows(doing, Does::Reads, sql, &values)
+            .await?;
+        rows.first()
+            .map(|found| row::record(doing, found))
+            .transpose()
+    }
+
+    pub(super) async fn history(&self, id: ActionId) -> Result<Vec<Evidence>, StoreError> {
+        const DOING: &str = "reading evidence";
+        let values: [Value<'_>; 2] = [&lane(id), &uuid(id)];
+        let sql = include_str!("sql/evidence_read.sql");
+        let rows = self
+            .connections
+            .rows(DOING, Does::Reads, sql, &values)
+            .await?;
+        rows.iter()
+            .map(|found| row::one_evidence(DOING, id, found))
+            .collect()
+    }
+
+    /// Damaged actions are left out, and logged; the listing goes on behind them.
+    pub(super) async fn list(&self, filter: Filter) -> Result<Vec<Record>, StoreError> {
+        const DOING: &str = "listing actions";
+        let mut records = Vec::new();
+        let mut before = filter.before.map_or(Uuid::max(), uuid);
+        while records.len() < filter.limit {
+            let wanted = filter.limit - records.len();
+            let values: [Value<'_>; 8] = [
+                &count(wanted),
+                &before,
+                &filter.tenant,
+                &filter.key,
+                &filter.state.map(State::name),
+                &filter.next,
+                &filter.destination,
+                &filter.conversation,
+            ];
+            let ids = self
+                .connections
+                .rows(DOING, Does::Reads, list_statement(&filter), &values)
+                .await?;
+            for found in &ids {
+                before = found.get(1);
+                match self.read(DOING, action_id(before)).await {
+                    Ok(record) => records.extend(record),
+                    Err(error) if matches!(error.kind, crate::StoreErrorKind::Corrupt { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            if ids.len() < wanted {
+                break;
+            }
+        }
+        Ok(records)
+    }
+
+    pub(super) async fn due(
+        &self,
+        after: Option<(Timestamp, ActionId)>,
+        limit: usize,
+    ) -> Result<Vec<Due>, StoreError> {
+        const DOING: &str = "listing what is due";
+        let (at, id) = after.map_or((i64::MIN, Uuid::nil()), |(at, id)| {
+            (at.as_micros(), uuid(id))
+        });
+        let values: [Value<'_>; 3] = [&at, &id, &count(limit)];
+        let sql = include_str!("sql/standing_due.sql");
+        let rows = self
+            .connections
+            .rows(DOING, Does::Reads, sql, &values)
+            .await?;
+        let due = rows.iter().map(|found| Due {
+            at: Timestamp::from_micros(found.get(0)),
+            action: action_id(found.get(1)),
+            destination: found.get(2),
+        });
+        Ok(due.collect())
+    }
+
+    pub(super) async fn counts(&self) -> Result<BTreeMap<(String, String), u64>, StoreError> {
+        let sql = include_str!("sql/standing_counts.sql");
+        let rows = self
+            .connections
+            .rows("counting actions", Does::Reads, sql, &[])
+            .await?;
+        let counts = rows.iter().map(|found| {
+            let number: i64 = found.get(2);
+            (
+                (found.get(0), found.get(1)),
+                u64::try_from(number).unwrap_or_default(),
+            )
+        });
+        Ok(counts.collect())
+    }
+}
+
+/// Which statement lists by this filter: the one with the narrowest index.
+fn list_statement(filter: &Filter) -> &'static str {
+    match filter {
+        Filter { key: Some(_), .. } => include_str!("sql/list_by_name.sql"),
+        Filter {
+            conversation: Some(_),
+            ..
+        } => include_str!("sql/list_by_conversation.sql"),
+        Filter {
+            next: Some(next), ..
+        } if next == "review" => include_str!("sql/list_review.sql"),
+        Filter { state: Some(_), .. } => include_str!("sql/list_by_state.sql"),
+        Filter { .. } => include_str!("sql/list_newest.sql"),
+    }
+}

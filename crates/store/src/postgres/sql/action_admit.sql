@@ -1,0 +1,19 @@
+-- One statement, one transaction: the action with how it stands and its first evidence, or nothing where its identity is known.
+-- READ COMMITTED. Waits for a row of the same identity that another transaction has not decided yet.
+WITH new AS (
+    INSERT INTO factum.action (lane, id, identity, fingerprint, contract, tenant, name, conversation, params, payload, head)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+    ON CONFLICT (lane, identity) DO NOTHING
+    RETURNING lane, id
+), stands AS (
+    INSERT INTO factum.standing (lane, id, version, records, state, closed, next_step, next_at, next_why, destination,
+        claim_token, claim_by, claim_until)
+    SELECT lane, id, 1::int8, $12::int8, $13::text, $14::bool, $15::text, $16::int8, $17::text, $18::text,
+        CASE WHEN $19::int8 IS NULL THEN 0::int8 ELSE 1::int8 END, $19::int8, $20::int8
+    FROM new
+), logged AS (
+    INSERT INTO factum.evidence (lane, action, no, at, kind, fact)
+    SELECT new.lane, new.id, e.no, $21::int8, e.kind, e.fact
+    FROM new, unnest($22::int8[], $23::text[], $24::text[]) AS e (no, kind, fact)
+)
+SELECT id FROM new

@@ -1,0 +1,1 @@
+SELECT claim_until FROM factum.standing WHERE lane = $1 AND id = $2

@@ -1,0 +1,1 @@
+INSERT INTO factum.contract (digest, text) VALUES ($1, $2) ON CONFLICT (digest) DO NOTHING

@@ -1,0 +1,1 @@
+SELECT text FROM factum.contract WHERE digest = $1

@@ -1,0 +1,1 @@
+SELECT store, key_check FROM factum.meta WHERE one = 1::int2

@@ -1,0 +1,1 @@
+DELETE FROM factum.setting WHERE name = $1

@@ -1,0 +1,14 @@
+-- Facts and a next step, if the action is at the version before. One statement, one transaction; READ COMMITTED; the row of
+-- `standing` is locked from its update on. With a token ($12) the claim has to be this one, and its lease not over ($13).
+WITH moved AS (
+    UPDATE factum.standing
+    SET version = $3, records = $4, state = $5, closed = $6, next_step = $7, next_at = $8, next_why = $9
+    WHERE lane = $1 AND id = $2 AND version = $10
+      AND ($12::int8 IS NULL OR (claim_token = $12 AND claim_until > $13))
+    RETURNING lane, id
+), logged AS (
+    INSERT INTO factum.evidence (lane, action, no, at, kind, fact)
+    SELECT moved.lane, moved.id, e.no, $11::int8, e.kind, e.fact
+    FROM moved, unnest($14::int8[], $15::text[], $16::text[]) AS e (no, kind, fact)
+)
+SELECT id FROM moved

@@ -1,0 +1,1 @@
+SELECT state, next_step, count(*)::int8 FROM factum.standing GROUP BY state, next_step

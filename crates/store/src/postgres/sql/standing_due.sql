@@ -1,0 +1,3 @@
+SELECT next_at, id, destination FROM factum.standing
+WHERE next_at IS NOT NULL AND (next_at, id) > ($1, $2)
+ORDER BY next_at, id LIMIT $3

@@ -1,0 +1,2 @@
+-- Waits for whoever is writing the row: what is read afterwards is decided.
+SELECT version FROM factum.standing WHERE lane = $1 AND id = $2 FOR UPDATE

@@ -1,0 +1,414 @@
+//! What writes: a submission, evidence, a decision, a claim. Each is one statement on one lane.
+//!
+//! An answer that is lost is resolved by repeating the statement and reading back, never assumed (R32). The one exception is a
+//! mark: a process that does not know that its mark is durable writes no byte, so its doubt is handed up as it is (R12).
+
+use factum_core::{ActionId, Evidence, Fact, Span, Timestamp};
+
+use super::Inner;
+use super::pool::{Does, Unanswered, Value};
+use super::row::{count, damaged, lane, signed, uuid};
+use crate::encoding::{fact_text, head_text};
+use crate::record::{
+    Action, Admission, Admitted, Claim, Claimed, Committed, NextRow, Record, Recorded,
+    identity_text,
+};
+use crate::{StoreError, shared};
+
+const ADMITTING: &str = "recording an action";
+const CLAIMING: &str = "claiming an action";
+const RECORDING: &str = "recording evidence";
+const COMMITTING: &str = "committing a decision";
+
+/// The token of a claim that is taken in the submission's own statement.
+const FIRST_TOKEN: u64 = 1;
+
+/// Rounds of read, fold and write before an action counts as too busy. Each lost round was another worker's success.
+const ROUNDS: usize = 64;
+
+/// How an action stands, as columns.
+struct Standing {
+    version: i64,
+    records: i64,
+    state: &'static str,
+    closed: bool,
+}
+
+impl Standing {
+    fn of(record: &Record) -> Self {
+        let status = record.status();
+        Self {
+            version: signed(record.version),
+            records: count(record.known.len()),
+            state: status.state.name(),
+            closed: status.closed.is_some(),
+        }
+    }
+}
+
+/// Evidence, as columns of a batch.
+struct Log {
+    nos: Vec<i64>,
+    kinds: Vec<&'static str>,
+    facts: Vec<String>,
+}
+
+impl Log {
+    fn of(evidence: &[Evidence]) -> Self {
+        Self {
+            nos: evidence.iter().map(|one| signed(one.id.0)).collect(),
+            kinds: evidence.iter().map(|one| one.fact.kind()).collect(),
+            facts: evidence.iter().map(|one| fact_text(&one.fact)).collect(),
+        }
+    }
+}
+
+impl Inner {
+    /// Records a new action, or joins the one that its identity names.
+    pub(super) async fn admit(&self, admission: Admission) -> Result<Admitted, StoreError> {
+        shared::sound(&admission.action)?;
+        let now = self.now(ADMITTING).await?;
+        let submitted = admission.action.clone();
+        let wish = admission
+            .claim_for
+            .map(|(worker, lease)| (worker, now + lease));
+        let (record, evidence) = shared::admitted(admission, now);
+        let claim = wish.map(|(_, until)| Claim {
+            action: record.id(),
+            token: FIRST_TOKEN,
+            version: record.version,
+            until,
+        });
+        let by = wish.map(|(worker, until)| (worker.0.cast_signed(), until));
+        let mut created = self.insert(&record, &evidence, by, now).await;
+        let repeated = created.as_ref().is_err_and(Unanswered::in_doubt);
+        if repeated {
+            // It waits for what the first one may still be writing, and then finds it.
+            created = self.insert(&record, &evidence, by, now).await;
+        }
+        match created {
+            Ok(true) => {
+                self.keep(record.clone());
+                Ok(Admitted::Created(Box::new(record), claim))
+            }
+            Ok(false) => self.joined(&submitted, claim, repeated).await,
+            Err(unanswered) if unanswered.is_unique => Err(shared::id_taken()),
+            Err(unanswered) => Err(unanswered.error),
+        }
+    }
+
+    /// The identity is known. `repeated` says that the answer to a first try was lost: then a row under our own id is ours.
+    async fn joined(
+        &self,
+        submitted: &Action,
+        claim: Option<Claim>,
+        repeated: bool,
+    ) -> Result<Admitted, StoreError> {
+        let Some(first) = self
+            .read_by_identity(ADMITTING, submitted.identity_hash)
+            .await?
+        else {
+            let how = "its identity is known, and its rows are gone".to_owned();
+            return Err(damaged(ADMITTING, submitted.intent.action, how));
+        };
+        if repeated && first.id() == submitted.intent.action {
+            return Ok(Admitted::Created(Box::new(first), claim));
+        }
+        Ok(shared::join(first, submitted))
+    }
+
+    async fn insert(
+        &self,
+        record: &Record,
+        evidence: &[Evidence],
+        claim: Option<(i64, Timestamp)>,
+        now: Timestamp,
+    ) -> Result<bool, Unanswered> {
+        let action = &record.action;
+        let (id, standing, log) = (record.id(), Standing::of(record), Log::of(evidence));
+        let content = &action.content;
+        let talk = content.conversation.as_ref().map(|talk| talk.id.as_str());
+        let (by, until) = claim.unzip();
+        let values: [Value<'_>; 24] = [
+            &lane(id),
+            &uuid(id),
+            &action.identity_hash.0.as_slice(),
+            &action.fingerprint.0.as_slice(),
+            &content.contract.as_slice(),
+            &action.scope.tenant,
+            &identity_text(&action.identity),
+            &talk,
+            &content.params,
+            &content.payload,
+            &head_text(action),
+            &standing.records,
+            &standing.state,
+            &standing.closed,
+            &record.next.step,
+            &record.next.at.map(Timestamp::as_micros),
+            &record.next.why,
+            &action.scope.destination,
+            &by,
+            &until.map(Timestamp::as_micros),
+            &now.as_micros(),
+            &log.nos,
+            &log.kinds,
+            &log.facts,
+        ];
+        let sql = include_str!("sql/action_admit.sql");
+        let rows = self
+            .connections
+            .rows(ADMITTING, Does::Writes, sql, &values)
+            .await?;
+        Ok(!rows.is_empty())
+    }
+
+    /// Claims an action.
+    pub(super) async fn claim(
+        &self,
+        id: ActionId,
+        worker: factum_core::WorkerNonce,
+        lease: Span,
+    ) -> Result<Claimed, StoreError> {
+        let now = self.now(CLAIMING).await?;
+        let until = now + lease;
+        let sql = include_str!("sql/claim_take.sql");
+        let by = worker.0.cast_signed();
+        let values: [Value<'_>; 5] = [
+            &lane(id),
+            &uuid(id),
+            &by,
+            &until.as_micros(),
+            &now.as_micros(),
+        ];
+        let taken = self
+            .connections
+            .rows(CLAIMING, Does::Writes, sql, &values)
+            .await?;
+        let Some(row) = taken.first() else {
+            return self.busy(id, now).await;
+        };
+        let token = u64::try_from(row.get::<_, i64>(0)).unwrap_or_default();
+        let Some(record) = self.read(CLAIMING, id).await? else {
+            return Ok(Claimed::Gone);
+        };
+        self.keep(record.clone());
+        let claim = Claim {
+            action: id,
+            token,
+            version: record.version,
+            until,
+        };
+        Ok(Claimed::Held(claim, Box::new(record)))
+    }
+
+    async fn busy(&self, id: ActionId, now: Timestamp) -> Result<Claimed, StoreError> {
+        let sql = include_str!("sql/claim_read.sql");
+        let values: [Value<'_>; 2] = [&lane(id), &uuid(id)];
+        let rows = self
+            .connections
+            .rows(CLAIMING, Does::Reads, sql, &values)
+            .await?;
+        Ok(match rows.first() {
+            None => Claimed::Gone,
+            // Freed between the two questions: it may be tried again at once.
+            Some(row) => Claimed::Busy(
+                row.get::<_, Option<i64>>(0)
+                    .map_or(now, Timestamp::from_micros),
+            ),
+        })
+    }
+
+    pub(super) async fn renew(&self, fence: Fence, lease: Span) -> Result<bool, StoreError> {
+        const DOING: &str = "prolonging a claim";
+        let now = self.now(DOING).await?;
+        let until = (now + lease).as_micros();
+        let (lane, id, token) = (lane(fence.action), uuid(fence.action), signed(fence.token));
+        let values: [Value<'_>; 5] = [&lane, &id, &token, &until, &now.as_micros()];
+        let sql = include_str!("sql/claim_renew.sql");
+        let rows = self
+            .connections
+            .rows(DOING, Does::Reads, sql, &values)
+            .await?;
+        Ok(!rows.is_empty())
+    }
+
+    pub(super) async fn release(&self, fence: Fence) -> Result<(), StoreError> {
+        const DOING: &str = "giving a claim back";
+        let (lane, id, token) = (lane(fence.action), uuid(fence.action), signed(fence.token));
+        let values: [Value<'_>; 3] = [&lane, &id, &token];
+        let sql = include_str!("sql/claim_release.sql");
+        // Repeating it changes nothing more, so a lost answer is asked for again.
+        self.connections
+            .rows(DOING, Does::Reads, sql, &values)
+            .await?;
+        Ok(())
+    }
+
+    /// Adds facts, whoever holds the action. Never refused as stale: what was written meanwhile is read, and added to.
+    pub(super) async fn record(
+        &self,
+        id: ActionId,
+        facts: Vec<Fact>,
+    ) -> Result<Option<Recorded>, StoreError> {
+        for _ in 0..ROUNDS {
+            let Some(record) = self.read(RECORDING, id).await? else {
+                return Ok(None);
+            };
+            let now = self.now(RECORDING).await?;
+            if facts.is_empty() {
+                return Ok(Some(shared::nothing_recorded(&record, now)));
+            }
+            let next = shared::decide_anew(now);
+            let appended = self
+                .append(RECORDING, record, now, facts.clone(), next, None)
+                .await?;
+            if appended.is_some() {
+                return Ok(appended);
+            }
+        }
+        let text = "others write to this action all the time".to_owned();
+        Err(StoreError::new(
+            RECORDING,
+            crate::StoreErrorKind::Unavailable(text),
+        ))
+    }
+
+    /// Writes a decision, if the claim still holds and nothing was recorded meanwhile.
+    pub(super) async fn commit(
+        &self,
+        fence: Fence,
+        facts: Vec<Fact>,
+        next: NextRow,
+    ) -> Result<Committed, StoreError> {
+        let id = fence.action;
+        let known = self
+            .kept(id)
+            .filter(|record| record.version == fence.version);
+        let record = match known {
+            Some(record) => record,
+            None => match self.read(COMMITTING, id).await? {
+                Some(record) if record.version == fence.version => record,
+                Some(_) | None => return Ok(Committed::Stale),
+            },
+        };
+        let now = self.now(COMMITTING).await?;
+        let appended = self
+            .append(COMMITTING, record, now, facts, next, Some(fence))
+            .await?;
+        Ok(appended.map_or(Committed::Stale, Committed::Durable))
+    }
+
+    /// Facts and a next step on top of a record; `None` if the action is not at its version any more.
+    async fn append(
+        &self,
+        doing: &'static str,
+        mut record: Record,
+        now: Timestamp,
+        facts: Vec<Fact>,
+        next: NextRow,
+        fence: Option<Fence>,
+    ) -> Result<Option<Recorded>, StoreError> {
+        let before = record.version;
+        let (recorded, evidence) = shared::append(&mut record, now, facts, next);
+        let appended = match self
+            .update(doing, &record, before, &evidence, now, fence)
+            .await
+        {
+            Err(unanswered) if unanswered.in_doubt() && !marks(&evidence) => {
+                self.read_back(doing, &record, &evidence).await?
+            }
+            answered => answered?,
+        };
+        if !appended {
+            return Ok(None);
+        }
+        self.keep(record);
+        Ok(Some(recorded))
+    }
+
+    async fn update(
+        &self,
+        doing: &'static str,
+        record: &Record,
+        before: u64,
+        evidence: &[Evidence],
+        now: Timestamp,
+        fence: Option<Fence>,
+    ) -> Result<bool, Unanswered> {
+        let (id, standing, log) = (record.id(), Standing::of(record), Log::of(evidence));
+        let values: [Value<'_>; 16] = [
+            &lane(id),
+            &uuid(id),
+            &standing.version,
+            &standing.records,
+            &standing.state,
+            &standing.closed,
+            &record.next.step,
+            &record.next.at.map(Timestamp::as_micros),
+            &record.next.why,
+            &signed(before),
+            &now.as_micros(),
+            &fence.map(|fence| signed(fence.token)),
+            &now.as_micros(),
+            &log.nos,
+            &log.kinds,
+            &log.facts,
+        ];
+        let sql = include_str!("sql/standing_append.sql");
+        let rows = self
+            .connections
+            .rows(doing, Does::Writes, sql, &values)
+            .await?;
+        Ok(!rows.is_empty())
+    }
+
+    /// Whether what was written with a lost answer stands. Waits for whoever is writing the row first.
+    async fn read_back(
+        &self,
+        doing: &'static str,
+        wanted: &Record,
+        evidence: &[Evidence],
+    ) -> Result<bool, StoreError> {
+        let id = wanted.id();
+        let values: [Value<'_>; 2] = [&lane(id), &uuid(id)];
+        let sql = include_str!("sql/standing_lock.sql");
+        self.connections
+            .rows(doing, Does::Reads, sql, &values)
+            .await?;
+        let Some(found) = self.read(doing, id).await? else {
+            return Ok(false);
+        };
+        // Without facts of its own a decision cannot be told from another worker's: it is made anew.
+        if evidence.is_empty() || found.version < wanted.version {
+            return Ok(false);
+        }
+        let log = self.history(id).await?;
+        Ok(evidence.iter().all(|one| log.contains(one)))
+    }
+}
+
+/// Whether a mark is among these: then a doubt about them is no leave to write.
+fn marks(evidence: &[Evidence]) -> bool {
+    evidence
+        .iter()
+        .any(|one| matches!(one.fact, Fact::Marked(_) | Fact::CancelMarked(_)))
+}
+
+/// A claim as it is checked: which action, token and version.
+#[derive(Clone, Copy)]
+pub(super) struct Fence {
+    pub(super) action: ActionId,
+    pub(super) token: u64,
+    pub(super) version: u64,
+}
+
+impl Fence {
+    pub(super) fn of(claim: &Claim) -> Self {
+        Self {
+            action: claim.action,
+            token: claim.token,
+            version: claim.version,
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! The schema holds what the code promises: each CHECK is attacked, keys begin with the lane, hot statements stay on one lane.
+
+use std::collections::BTreeSet;
+
+use factum_core::State;
+use factum_store::Store;
+
+use super::{Database, connect};
+use crate::fixtures::{START, admission, mark};
+
+/// A database with one action in it.
+async fn filled() -> (Database, tokio_postgres::Client) {
+    let database = Database::make().await;
+    let store = database.open(None).await;
+    let wish = factum_store::Admission {
+        facts: vec![mark(1, START)],
+        ..admission(1)
+    };
+    store.admit(wish).await.unwrap();
+    store
+        .keep_contract([1; 32], "text".to_owned())
+        .await
+        .unwrap();
+    store.declare_restored(None).await.unwrap();
+    store.close();
+    let client = connect(&database.url).await;
+    (database, client)
+}
+
+/// What each check forbids.
+const ATTACKS: [(&str, &str); 20] = [
+    (
+        "action_lane_is_a_byte",
+        "UPDATE factum.action SET lane = 256",
+    ),
+    (
+        "action_identity_is_32_bytes",
+        "UPDATE factum.action SET identity = substring(identity, 1, 31)",
+    ),
+    (
+        "action_lane_is_the_identitys",
+        "UPDATE factum.action SET lane = (lane + 1) % 256",
+    ),
+    (
+        "action_id_carries_the_lane",
+        "UPDATE factum.action SET id = '00000000-0000-0000-0000-000000000000', lane = lane WHERE lane <> 0",
+    ),
+    (
+        "action_fingerprint_is_32_bytes",
+        "UPDATE factum.action SET fingerprint = ''",
+    ),
+    (
+        "action_contract_is_32_bytes",
+        "UPDATE factum.action SET contract = ''",
+    ),
+    (
+        "standing_version_rises",
+        "UPDATE factum.standing SET version = 0",
+    ),
+    (
+        "standing_records_counted",
+        "UPDATE factum.standing SET records = -1",
+    ),
+    (
+        "standing_state_is_known",
+        "UPDATE factum.standing SET state = 'failed'",
+    ),
+    (
+        "standing_step_is_known",
+        "UPDATE factum.standing SET next_step = 'retry'",
+    ),
+    (
+        "standing_step_has_a_time",
+        "UPDATE factum.standing SET next_at = NULL",
+    ),
+    (
+        "standing_none_is_settled",
+        "UPDATE factum.standing SET next_step = 'none', next_at = NULL",
+    ),
+    (
+        "standing_final_is_not_closed",
+        "UPDATE factum.standing SET state = 'succeeded', closed = true",
+    ),
+    (
+        "standing_claim_is_whole",
+        "UPDATE factum.standing SET claim_by = 1, claim_until = NULL",
+    ),
+    ("evidence_is_numbered", "UPDATE factum.evidence SET no = 0"),
+    (
+        "contract_digest_is_32_bytes",
+        "UPDATE factum.contract SET digest = ''",
+    ),
+    ("meta_is_one_row", "UPDATE factum.meta SET one = 2"),
+    (
+        "meta_store_is_16_bytes",
+        "UPDATE factum.meta SET store = ''",
+    ),
+    (
+        "meta_key_check_is_16_bytes",
+        "UPDATE factum.meta SET key_check = ''",
+    ),
+    (
+        "restore_released_by_whom",
+        "UPDATE factum.restore SET released_by = 'ana'",
+    ),
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs PostgreSQL; ./test starts one"]
+async fn each_check_refuses_what_it_forbids() {
+    let (_database, client) = filled().await;
+    for (check, attack) in ATTACKS {
+        // The database names the first check that fails: the others are out of the way.
+        let others = format!(
+            "DO $$ DECLARE c record; BEGIN FOR c IN SELECT conname, conrelid::regclass AS t FROM pg_constraint \
+             WHERE contype = 'c' AND connamespace = 'factum'::regnamespace AND conname <> '{check}' \
+             LOOP EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', c.t, c.conname); END LOOP; END $$"
+        );
+        client
+            .batch_execute(&format!("BEGIN; {others}"))
+            .await
+            .unwrap();
+        let error = client.batch_execute(attack).await.expect_err(check);
+        client.batch_execute("ROLLBACK").await.unwrap();
+        let said = error.as_db_error().unwrap();
+        assert_eq!(said.code().code(), "23514", "{check}: {said}");
+        assert_eq!(said.constraint(), Some(check));
+    }
+    let sql = "SELECT conname::text FROM pg_constraint WHERE contype = 'c' AND connamespace = 'factum'::regnamespace";
+    let rows = client.query(sql, &[]).await.unwrap();
+    let checks: BTreeSet<String> = rows.iter().map(|row| row.get(0)).collect();
+    let attacked: BTreeSet<String> = ATTACKS
+        .iter()
+        .map(|(check, _)| (*check).to_owned())
+        .collect();
+    let left: Vec<_> = checks.difference(&attacked).collect();
+    assert_eq!(
+        left,
+        ["restore_is_one_row"],
+        "checks that nothing here attacks; that one has the same form as meta's"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs PostgreSQL; ./test starts one"]
+async fn the_words_of_the_schema_are_the_cores() {
+    let schema = include_str!("../../../src/postgres/migrations/0001_first.sql");
+    let list = schema
+        .split("CHECK (state IN (")
+        .nth(1)
+        .unwrap()
+        .split(')')
+        .next()
+        .unwrap();
+    let words: Vec<&str> = list
+        .split(',')
+        .map(|word| word.trim().trim_matches('\''))
+        .collect();
+    let states: Vec<&str> = State::ALL.iter().map(|state| state.name()).collect();
+    assert_eq!(words, states);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs PostgreSQL; ./test starts one"]
+async fn every_key_begins_with_the_lane() {
+    let (_database, client) = filled().await;
+    let sql = "SELECT c.relname::text, a.attname::text FROM pg_index i \
+        JOIN pg_class c ON c.oid = i.indrelid JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0] \
+        WHERE i.indisunique AND c.relnamespace = 'factum'::regnamespace";
+    let keys = client.query(sql, &[]).await.unwrap();
+    // Tables without a lane are copied to every node of a cluster: nothing hot is in them.
+    let copied = BTreeSet::from(["contract", "setting", "meta", "restore", "version"]);
+    let wrong: Vec<(String, String)> = keys
+        .iter()
+        .map(|row| (row.get(0), row.get(1)))
+        .filter(|(table, first): &(String, String)| {
+            !copied.contains(table.as_str()) && first != "lane"
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+    assert!(keys.len() >= 8, "the catalog was read");
+}
+
+/// What is asked for with every action, and the index that it has to use.
+const HOT: [(&str, &str); 7] = [
+    (
+        include_str!("../../../src/postgres/sql/claim_take.sql"),
+        "standing_key",
+    ),
+    (
+        include_str!("../../../src/postgres/sql/claim_renew.sql"),
+        "standing_key",
+    ),
+    (
+        include_str!("../../../src/postgres/sql/claim_release.sql"),
+        "standing_key",
+    ),
+    (
+        include_str!("../../../src/postgres/sql/standing_append.sql"),
+        "standing_key",
+    ),
+    (
+        include_str!("../../../src/postgres/sql/record_read.sql"),
+        "standing_key",
+    ),
+    (
+        include_str!("../../../src/postgres/sql/record_find.sql"),
+        "action_identity",
+    ),
+    (
+        include_str!("../../../src/postgres/sql/evidence_read.sql"),
+        "evidence_key",
+    ),
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs PostgreSQL; ./test starts one"]
+async fn hot_statements_stay_on_their_lane_and_their_index() {
+    let (_database, client) = filled().await;
+    // A table of one row is read as a whole otherwise; and a plan without values is what a prepared statement ends with.
+    client
+        .batch_execute("SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan")
+        .await
+        .unwrap();
+    for (number, (sql, index)) in HOT.into_iter().enumerate() {
+        let statement = format!("hot_{number}");
+        client
+            .batch_execute(&format!("PREPARE {statement} AS {sql}"))
+            .await
+            .unwrap();
+        let count = (1..30)
+            .take_while(|n| sql.contains(&format!("${n}")))
+            .count();
+        let nulls = vec!["NULL"; count].join(", ");
+        let rows = client
+            .query(&format!("EXPLAIN EXECUTE {statement} ({nulls})"), &[])
+            .await
+            .unwrap();
+        let plan: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+        let plan = plan.join("\n");
+        assert!(plan.contains(index), "{sql}\n{plan}");
+        for condition in plan.lines().filter(|line| line.contains("Index Cond")) {
+            assert!(condition.contains("lane ="), "{sql}\n{plan}");
+        }
+        assert!(!plan.contains("Seq Scan"), "{sql}\n{plan}");
+    }
+}

@@ -1,4 +1,4 @@
-//! Where it is written down: one trait, with memory and SQLite behind it.
+//! Where it is written down: one trait, with memory, SQLite and PostgreSQL behind it.
 //!
 //! A store keeps actions and their evidence, and holds two write paths apart. [`Store::record`] adds facts and is never refused
 //! as stale. [`Store::commit`] writes a decision, fenced by a claim and by the version that every recorded fact raises.

@@ -12,6 +12,7 @@ mod clock;
 mod fault;
 mod pool;
 mod read;
+mod reports;
 mod row;
 mod schema;
 mod write;
@@ -30,6 +31,7 @@ use crate::clock::{Clock, RisingClock};
 use crate::record::{
     Admission, Admitted, Claim, Claimed, Committed, Due, Filter, NextRow, Record, Recorded, Restore,
 };
+use crate::report::{Delivered, KeptReport, Name, Report, ReportFilter};
 use crate::{Answer, Store, StoreError, StoreErrorKind};
 
 pub use crate::keys::StoreKeys;
@@ -110,6 +112,7 @@ impl PostgresStore {
             cache: Mutex::new(Cache::new(CACHE)),
         };
         inner.check_keys(&options.keys).await?;
+        inner.take_up_reports().await?;
         Ok(Self {
             inner: Arc::new(inner),
         })
@@ -361,6 +364,18 @@ impl Store for PostgresStore {
         next: NextRow,
     ) -> Answer<'a, Committed> {
         Box::pin(self.inner.commit(Fence::of(claim), facts, next))
+    }
+
+    fn deliver(&self, report: Report, forget_before: Timestamp) -> Answer<'_, Delivered> {
+        Box::pin(self.inner.deliver(report, forget_before))
+    }
+
+    fn reports(&self, filter: ReportFilter) -> Answer<'_, Vec<KeptReport>> {
+        Box::pin(self.inner.reports(filter))
+    }
+
+    fn know(&self, id: ActionId, names: Vec<Name>) -> Answer<'_, bool> {
+        Box::pin(self.inner.know(id, names))
     }
 
     fn keep_contract(&self, digest: [u8; 32], text: String) -> Answer<'_, ()> {

@@ -7,13 +7,15 @@ use factum_core::{ActionId, Evidence, Fact, Span, Timestamp};
 
 use super::Inner;
 use super::pool::{Does, Unanswered, Value};
+use super::reports::hashes_of;
 use super::row::{count, damaged, lane, signed, uuid};
 use crate::encoding::{fact_text, head_text};
 use crate::record::{
     Action, Admission, Admitted, Claim, Claimed, Committed, NextRow, Record, Recorded,
     identity_text,
 };
-use crate::{StoreError, shared};
+use crate::report::{Name, names_in};
+use crate::{StoreError, StoreErrorKind, matching, shared};
 
 const ADMITTING: &str = "recording an action";
 const CLAIMING: &str = "claiming an action";
@@ -72,6 +74,8 @@ impl Inner {
         let wish = admission
             .claim_for
             .map(|(worker, lease)| (worker, now + lease));
+        let mut names = admission.names.clone();
+        names.extend(matching::names_of(&admission.facts));
         let (record, evidence) = shared::admitted(admission, now);
         let claim = wish.map(|(_, until)| Claim {
             action: record.id(),
@@ -80,21 +84,37 @@ impl Inner {
             until,
         });
         let by = wish.map(|(worker, until)| (worker.0.cast_signed(), until));
-        let mut created = self.insert(&record, &evidence, by, now).await;
+        let mut created = self.insert(&record, &evidence, &names, by, now).await;
         let repeated = created.as_ref().is_err_and(Unanswered::in_doubt);
         if repeated {
             // It waits for what the first one may still be writing, and then finds it.
-            created = self.insert(&record, &evidence, by, now).await;
+            created = self.insert(&record, &evidence, &names, by, now).await;
         }
         match created {
-            Ok(true) => {
-                self.keep(record.clone());
-                Ok(Admitted::Created(Box::new(record), claim))
-            }
+            Ok(true) => self.named(record, names, claim).await,
             Ok(false) => self.joined(&submitted, claim, repeated).await,
             Err(unanswered) if unanswered.is_unique => Err(shared::id_taken()),
             Err(unanswered) => Err(unanswered.error),
         }
+    }
+
+    /// A new action, and what had waited for one of its names: then it stands otherwise than the claim says, which is given back.
+    async fn named(
+        &self,
+        record: Record,
+        names: Vec<Name>,
+        claim: Option<Claim>,
+    ) -> Result<Admitted, StoreError> {
+        let (id, place) = (record.id(), matching::place(&record));
+        if names.is_empty() || !self.look_for_reports(id, place, names).await? {
+            self.keep(record.clone());
+            return Ok(Admitted::Created(Box::new(record), claim));
+        }
+        if let Some(claim) = claim {
+            self.release(Fence::of(&claim)).await?;
+        }
+        let record = self.read(ADMITTING, id).await?.unwrap_or(record);
+        Ok(Admitted::Created(Box::new(record), None))
     }
 
     /// The identity is known. `repeated` says that the answer to a first try was lost: then a row under our own id is ours.
@@ -121,6 +141,7 @@ impl Inner {
         &self,
         record: &Record,
         evidence: &[Evidence],
+        names: &[Name],
         claim: Option<(i64, Timestamp)>,
         now: Timestamp,
     ) -> Result<bool, Unanswered> {
@@ -129,7 +150,7 @@ impl Inner {
         let content = &action.content;
         let talk = content.conversation.as_ref().map(|talk| talk.id.as_str());
         let (by, until) = claim.unzip();
-        let values: [Value<'_>; 24] = [
+        let values: [Value<'_>; 25] = [
             &lane(id),
             &uuid(id),
             &action.identity_hash.0.as_slice(),
@@ -154,6 +175,7 @@ impl Inner {
             &log.nos,
             &log.kinds,
             &log.facts,
+            &hashes_of(record, names),
         ];
         let sql = include_str!("sql/action_admit.sql");
         let rows = self
@@ -251,27 +273,40 @@ impl Inner {
         id: ActionId,
         facts: Vec<Fact>,
     ) -> Result<Option<Recorded>, StoreError> {
+        if facts.is_empty() {
+            let now = self.now(RECORDING).await?;
+            let record = self.read(RECORDING, id).await?;
+            return Ok(record.map(|record| shared::nothing_recorded(&record, now)));
+        }
+        self.add(RECORDING, id, |_, now| {
+            Some((facts.clone(), shared::decide_anew(now)))
+        })
+        .await
+    }
+
+    /// Adds what `wish` gives on top of the action as it stands, again and again until nobody else wrote in between. `None` if
+    /// there is no such action, or nothing to add.
+    pub(super) async fn add(
+        &self,
+        doing: &'static str,
+        id: ActionId,
+        wish: impl Fn(&Record, Timestamp) -> Option<(Vec<Fact>, NextRow)>,
+    ) -> Result<Option<Recorded>, StoreError> {
         for _ in 0..ROUNDS {
-            let Some(record) = self.read(RECORDING, id).await? else {
+            let Some(record) = self.read(doing, id).await? else {
                 return Ok(None);
             };
-            let now = self.now(RECORDING).await?;
-            if facts.is_empty() {
-                return Ok(Some(shared::nothing_recorded(&record, now)));
-            }
-            let next = shared::decide_anew(now);
-            let appended = self
-                .append(RECORDING, record, now, facts.clone(), next, None)
-                .await?;
+            let now = self.now(doing).await?;
+            let Some((facts, next)) = wish(&record, now) else {
+                return Ok(None);
+            };
+            let appended = self.append(doing, record, now, facts, next, None).await?;
             if appended.is_some() {
                 return Ok(appended);
             }
         }
         let text = "others write to this action all the time".to_owned();
-        Err(StoreError::new(
-            RECORDING,
-            crate::StoreErrorKind::Unavailable(text),
-        ))
+        Err(StoreError::new(doing, StoreErrorKind::Unavailable(text)))
     }
 
     /// Writes a decision, if the claim still holds and nothing was recorded meanwhile.
@@ -310,7 +345,7 @@ impl Inner {
         fence: Option<Fence>,
     ) -> Result<Option<Recorded>, StoreError> {
         let before = record.version;
-        let (recorded, evidence) = shared::append(&mut record, now, facts, next);
+        let (mut recorded, evidence) = shared::append(&mut record, now, facts, next);
         let appended = match self
             .update(doing, &record, before, &evidence, now, fence)
             .await
@@ -323,7 +358,12 @@ impl Inner {
         if !appended {
             return Ok(None);
         }
+        let (id, place, names) = (record.id(), matching::place(&record), names_of(&evidence));
         self.keep(record);
+        // A report that is found brings facts of its own, and may be followed by others.
+        if !names.is_empty() && Box::pin(self.look_for_reports(id, place, names)).await? {
+            recorded.behind = self.read(doing, id).await?.map(Box::new);
+        }
         Ok(Some(recorded))
     }
 
@@ -337,7 +377,7 @@ impl Inner {
         fence: Option<Fence>,
     ) -> Result<bool, Unanswered> {
         let (id, standing, log) = (record.id(), Standing::of(record), Log::of(evidence));
-        let values: [Value<'_>; 16] = [
+        let values: [Value<'_>; 17] = [
             &lane(id),
             &uuid(id),
             &standing.version,
@@ -354,6 +394,7 @@ impl Inner {
             &log.nos,
             &log.kinds,
             &log.facts,
+            &hashes_of(record, &names_of(evidence)),
         ];
         let sql = include_str!("sql/standing_append.sql");
         let rows = self
@@ -386,6 +427,14 @@ impl Inner {
         let log = self.history(id).await?;
         Ok(evidence.iter().all(|one| log.contains(one)))
     }
+}
+
+/// The names that evidence brings.
+fn names_of(evidence: &[Evidence]) -> Vec<Name> {
+    evidence
+        .iter()
+        .flat_map(|one| names_in(&one.fact))
+        .collect()
 }
 
 /// Whether a mark is among these: then a doubt about them is no leave to write.

@@ -7,12 +7,12 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::fault::while_doing;
 use super::ops;
-use super::row::{count, signed, unsigned};
+use super::row::{signed, unsigned};
 use super::sums::{Sum, Sums};
 use super::writer::Work;
 use crate::encoding::{read_readings, readings_text};
 use crate::matching::{self, Known, REPORTS_MAX, Shelf};
-use crate::report::{Delivered, KeptReport, Name, Report, ReportFilter, ReportId, Site};
+use crate::report::{Delivered, KeptReport, Report, ReportFilter, ReportId, Site};
 use crate::{StoreError, shared};
 
 pub(super) const DELIVERING: &str = "keeping a report";

@@ -32,7 +32,8 @@ impl Database {
         let server =
             std::env::var("FACTUM_TEST_POSTGRES").expect("FACTUM_TEST_POSTGRES names a server");
         let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let name = format!("case_{}_{number}", std::process::id());
+        let since = std::time::UNIX_EPOCH.elapsed().unwrap().as_micros();
+        let name = format!("case_{since}_{}_{number}", std::process::id());
         let client = connect(&format!("{server}/postgres")).await;
         client
             .batch_execute(&format!("CREATE DATABASE {name}"))

@@ -87,6 +87,52 @@ CREATE TABLE factum.evidence (
     CONSTRAINT evidence_is_numbered   CHECK (no >= 1)
 );
 
+-- Names by which a destination's reports find an action: a hash over tenant, destination, operation and the text, so that nothing
+-- crosses (law 9). A name has a lane of its own, its first byte: whoever looks for a name knows no action yet.
+CREATE TABLE factum.known_by (
+    lane        int2  NOT NULL,
+    name        bytea NOT NULL,
+    action_lane int2  NOT NULL,
+    action      uuid  NOT NULL,
+    CONSTRAINT known_by_key               PRIMARY KEY (lane, name, action_lane, action),
+    CONSTRAINT known_by_name_is_32_bytes  CHECK (octet_length(name) = 32),
+    CONSTRAINT known_by_lane_is_the_names CHECK (lane = get_byte(name, 0))
+);
+
+-- Every report that was verified, for a stated time: a repeated one is known by its id, whose first byte is its lane.
+CREATE SEQUENCE factum.report_no;
+CREATE TABLE factum.report (
+    lane        int2  NOT NULL,
+    id          bytea NOT NULL,
+    no          int8  NOT NULL DEFAULT nextval('factum.report_no'),
+    at          int8  NOT NULL,
+    tenant      text  NOT NULL,
+    destination text  NOT NULL,
+    readings    text  NOT NULL,
+    body        bytea NOT NULL,
+    action      uuid,
+    CONSTRAINT report_key              PRIMARY KEY (lane, id),
+    CONSTRAINT report_id_is_16_bytes   CHECK (octet_length(id) = 16),
+    CONSTRAINT report_lane_is_the_ids  CHECK (lane = get_byte(id, 0))
+);
+
+CREATE INDEX report_number ON factum.report (no);
+CREATE INDEX report_tenant ON factum.report (tenant, no);
+CREATE INDEX report_unmatched ON factum.report (tenant, no) WHERE action IS NULL;
+
+-- The names that a report carries.
+CREATE TABLE factum.report_name (
+    lane        int2  NOT NULL,
+    name        bytea NOT NULL,
+    report_lane int2  NOT NULL,
+    report      bytea NOT NULL,
+    CONSTRAINT report_name_key               PRIMARY KEY (lane, name, report_lane, report),
+    CONSTRAINT report_name_name_is_32_bytes  CHECK (octet_length(name) = 32),
+    CONSTRAINT report_name_lane_is_the_names CHECK (lane = get_byte(name, 0))
+);
+
+CREATE INDEX report_name_report ON factum.report_name (report_lane, report);
+
 -- Texts of pinned contracts.
 CREATE TABLE factum.contract (
     digest bytea NOT NULL,

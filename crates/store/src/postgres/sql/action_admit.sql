@@ -15,5 +15,10 @@ WITH new AS (
     INSERT INTO factum.evidence (lane, action, no, at, kind, fact)
     SELECT new.lane, new.id, e.no, $21::int8, e.kind, e.fact
     FROM new, unnest($22::int8[], $23::text[], $24::text[]) AS e (no, kind, fact)
+), named AS (
+    INSERT INTO factum.known_by (lane, name, action_lane, action)
+    SELECT get_byte(k.name, 0)::int2, k.name, new.lane, new.id
+    FROM new, unnest($25::bytea[]) AS k (name)
+    ON CONFLICT (lane, name, action_lane, action) DO NOTHING
 )
 SELECT id FROM new

@@ -10,5 +10,10 @@ WITH moved AS (
     INSERT INTO factum.evidence (lane, action, no, at, kind, fact)
     SELECT moved.lane, moved.id, e.no, $11::int8, e.kind, e.fact
     FROM moved, unnest($14::int8[], $15::text[], $16::text[]) AS e (no, kind, fact)
+), named AS (
+    INSERT INTO factum.known_by (lane, name, action_lane, action)
+    SELECT get_byte(k.name, 0)::int2, k.name, moved.lane, moved.id
+    FROM moved, unnest($17::bytea[]) AS k (name)
+    ON CONFLICT (lane, name, action_lane, action) DO NOTHING
 )
 SELECT id FROM moved

@@ -28,7 +28,7 @@ async fn filled() -> (Database, tokio_postgres::Client) {
 }
 
 /// What each check forbids.
-const ATTACKS: [(&str, &str); 20] = [
+const ATTACKS: [(&str, &str); 26] = [
     (
         "action_lane_is_a_byte",
         "UPDATE factum.action SET lane = 256",
@@ -86,6 +86,30 @@ const ATTACKS: [(&str, &str); 20] = [
         "UPDATE factum.standing SET claim_by = 1, claim_until = NULL",
     ),
     ("evidence_is_numbered", "UPDATE factum.evidence SET no = 0"),
+    (
+        "known_by_name_is_32_bytes",
+        "INSERT INTO factum.known_by VALUES (0, '\\x00', 0, '00000000-0000-0000-0000-000000000000')",
+    ),
+    (
+        "known_by_lane_is_the_names",
+        "INSERT INTO factum.known_by VALUES (1, sha256('a'), 0, '00000000-0000-0000-0000-000000000000')",
+    ),
+    (
+        "report_id_is_16_bytes",
+        "INSERT INTO factum.report VALUES (0, '\\x00', 1, 0, 't', 'd', '[]', '')",
+    ),
+    (
+        "report_lane_is_the_ids",
+        "INSERT INTO factum.report VALUES (1, substring(sha256('a'), 1, 16), 1, 0, 't', 'd', '[]', '')",
+    ),
+    (
+        "report_name_name_is_32_bytes",
+        "INSERT INTO factum.report_name VALUES (0, '\\x00', 0, '')",
+    ),
+    (
+        "report_name_lane_is_the_names",
+        "INSERT INTO factum.report_name VALUES (1, sha256('a'), 0, '')",
+    ),
     (
         "contract_digest_is_32_bytes",
         "UPDATE factum.contract SET digest = ''",
@@ -181,6 +205,18 @@ async fn every_key_begins_with_the_lane() {
     assert!(keys.len() >= 8, "the catalog was read");
 }
 
+/// Some thousand actions that nobody reads.
+const MANY: &str = "
+    CREATE TEMP TABLE many AS SELECT n, h, get_byte(h, 0)::int2 AS lane,
+        (lpad(to_hex(n), 16, '0') || '80' || encode(substring(h, 1, 1), 'hex') || '000000000000')::uuid AS id
+        FROM (SELECT n, sha256(n::text::bytea) AS h FROM generate_series(1, 20000) AS n) AS numbered;
+    INSERT INTO factum.action (lane, id, identity, fingerprint, contract, tenant, name, params, payload, head)
+        SELECT lane, id, h, h, h, 'default', n::text, '{}', '{}', '{}' FROM many;
+    INSERT INTO factum.standing (lane, id, version, records, state, closed, next_step, next_at, next_why, destination, claim_token)
+        SELECT lane, id, 1, 1, 'pending', false, 'send', n, '', 'helpdesk', 0 FROM many;
+    INSERT INTO factum.evidence (lane, action, no, at, kind, fact) SELECT lane, id, 1, n, 'noted', '{}' FROM many;
+    ANALYZE;";
+
 /// What is asked for with every action, and the index that it has to use.
 const HOT: [(&str, &str); 7] = [
     (
@@ -217,7 +253,8 @@ const HOT: [(&str, &str); 7] = [
 #[ignore = "needs PostgreSQL; ./test starts one"]
 async fn hot_statements_stay_on_their_lane_and_their_index() {
     let (_database, client) = filled().await;
-    // A table of one row is read as a whole otherwise; and a plan without values is what a prepared statement ends with.
+    // Tables as they are after some time; and a plan without values, which is what a prepared statement ends with.
+    client.batch_execute(MANY).await.unwrap();
     client
         .batch_execute("SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan")
         .await

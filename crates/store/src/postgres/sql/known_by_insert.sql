@@ -1,0 +1,3 @@
+INSERT INTO factum.known_by (lane, name, action_lane, action)
+SELECT get_byte(k.name, 0)::int2, k.name, $1::int2, $2::uuid FROM unnest($3::bytea[]) AS k (name)
+ON CONFLICT (lane, name, action_lane, action) DO NOTHING

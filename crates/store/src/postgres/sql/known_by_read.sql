@@ -1,0 +1,1 @@
+SELECT action FROM factum.known_by WHERE lane = $1 AND name = $2 LIMIT 2

@@ -1,0 +1,1 @@
+UPDATE factum.report SET action = $3 WHERE lane = $1 AND id = $2

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders that hold no sources: build results, the repository's own data, what a run leaves.
+/// What holds no sources: build results, the repository's own data (a file in a second work tree), what a run leaves.
 const SKIPPED: [&str; 5] = [
     "target",
     ".git",
@@ -48,7 +48,10 @@ fn collect(folder: &Path, at: &str, wanted: &impl Fn(&str) -> bool, found: &mut 
             format!("{at}/{name}")
         };
         let kind = entry.file_type().expect("an entry has a type");
-        if kind.is_dir() && !SKIPPED.contains(&name.as_str()) {
+        if SKIPPED.contains(&name.as_str()) {
+            continue;
+        }
+        if kind.is_dir() {
             collect(&entry.path(), &path, wanted, found);
         } else if kind.is_file()
             && wanted(&path)

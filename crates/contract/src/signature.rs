@@ -3,6 +3,8 @@
 //! The schemes differ in where they write what; the check is one. Comparisons take the same time whatever they compare.
 //! Nothing here remembers deliveries: that one is not taken twice is for whoever stores them, by the id that is returned.
 
+mod published;
+
 use factum_core::{Span, Timestamp};
 use hmac::{Hmac, KeyInit, Mac};
 use sha1::Sha1;
@@ -24,7 +26,7 @@ pub(crate) struct Signature {
     encoding: Encoding,
     /// Written before the signature, or before the secret.
     prefix: String,
-    /// What is signed: text with `{body}`, `{timestamp}` and `{id}`.
+    /// What is signed: text with `{body}`, `{url}`, `{timestamp}` and `{id}`.
     signed: String,
     timestamp: Option<String>,
     tolerance: Span,
@@ -48,6 +50,14 @@ words! {
         SharedSecret = "shared_secret",
         /// `Authorization: Basic …`; the secret is `user:password`.
         Basic = "basic",
+        /// SHA-1 over the address and the form.
+        Twilio = "twilio",
+        /// In the body, over time and token.
+        Mailgun = "mailgun",
+        /// Over the address and the body.
+        Square = "square",
+        /// In each item of the body, over eight members.
+        Adyen = "adyen",
     }
 }
 words! {
@@ -90,6 +100,9 @@ pub enum CallbackRefused {
     /// A header cannot be read.
     #[error("the header {0} cannot be read")]
     Malformed(String),
+    /// The address that it was sent to is signed, and nobody said what that is.
+    #[error("the address that it was sent to is signed, and is not known here")]
+    NoAddress,
     /// The secret has not the form that the scheme wants.
     #[error("the secret has not the form of this scheme")]
     Secret,
@@ -116,7 +129,7 @@ impl Signature {
         section.end();
         let usual = Self::usual(scheme?);
         let header = header?.unwrap_or(usual.header);
-        if header.is_empty() {
+        if header.is_empty() && !scheme?.is_in_body() {
             let message = "does not say in which header";
             section.error("header", "signature", message, "add `header = …`");
             return None;
@@ -193,7 +206,20 @@ impl Signature {
                 id: Some(text("webhook-id")),
                 ..plain
             },
-            Scheme::Hmac | Scheme::SharedSecret => plain,
+            Scheme::Hmac | Scheme::SharedSecret | Scheme::Mailgun | Scheme::Adyen => plain,
+            Scheme::Twilio => Self {
+                header: text("x-twilio-signature"),
+                algorithm: Algorithm::Sha1,
+                encoding: Encoding::Base64,
+                ..plain
+            },
+            // developer.squareup.com/docs/webhooks/step3validate, read 2026-11-30
+            Scheme::Square => Self {
+                header: text("x-square-hmacsha256-signature"),
+                encoding: Encoding::Base64,
+                signed: text("{url}{body}"),
+                ..plain
+            },
             Scheme::Basic => Self {
                 header: text("authorization"),
                 prefix: text("Basic "),
@@ -209,6 +235,15 @@ impl Signature {
     ) -> Result<VerifiedCallback, CallbackRefused> {
         if secret.is_empty() {
             return Err(CallbackRefused::Secret);
+        }
+        match self.scheme {
+            Scheme::Twilio => return self.verify_twilio(delivery, secret),
+            Scheme::Mailgun => return self.verify_mailgun(delivery, secret),
+            Scheme::Adyen => return Self::verify_adyen(delivery, secret),
+            _ if self.signed.contains("{url}") && delivery.url.is_none() => {
+                return Err(CallbackRefused::NoAddress);
+            }
+            _ => {}
         }
         let written = delivery.header(&self.header)?;
         let id = match &self.id {
@@ -232,6 +267,10 @@ impl Signature {
             | Scheme::Github
             | Scheme::Slack
             | Scheme::StandardWebhooks
+            | Scheme::Square
+            | Scheme::Twilio
+            | Scheme::Mailgun
+            | Scheme::Adyen
             | Scheme::Hmac => {
                 let secret = self.secret(secret)?;
                 let text = self.signed_bytes(delivery, timestamp, id.as_deref());
@@ -282,6 +321,10 @@ impl Signature {
             | Scheme::Slack
             | Scheme::Hmac
             | Scheme::SharedSecret
+            | Scheme::Twilio
+            | Scheme::Mailgun
+            | Scheme::Square
+            | Scheme::Adyen
             | Scheme::Basic => vec![written],
         };
         let stripped = given.into_iter().filter_map(|text| {
@@ -320,6 +363,7 @@ impl Signature {
             let (name, after) = after[1..].split_once('}').unwrap_or((&after[1..], ""));
             match name {
                 "body" => bytes.extend(delivery.body),
+                "url" => bytes.extend(delivery.url.unwrap_or_default().as_bytes()),
                 "timestamp" => bytes.extend(timestamp.unwrap_or_default().as_bytes()),
                 _ => bytes.extend(id.unwrap_or_default().as_bytes()),
             }
@@ -343,6 +387,8 @@ impl Signature {
 
 /// One delivery as it came.
 struct Delivery<'a> {
+    /// The address that it was sent to, as the destination knows it.
+    url: Option<&'a str>,
     headers: &'a [(String, String)],
     body: &'a [u8],
     now: Timestamp,
@@ -403,11 +449,11 @@ fn signed(node: &Node<'_>) -> Option<String> {
     let mut places = text.split('{').skip(1);
     let known = |place: &str| {
         let name = place.split_once('}').map(|(name, _)| name);
-        matches!(name, Some("body" | "timestamp" | "id"))
+        matches!(name, Some("body" | "url" | "timestamp" | "id"))
     };
     if !text.contains("{body}") || !places.all(known) {
         let message = format!("`{text}` is nothing that could be signed");
-        let remedy = "write {body}, and around it {timestamp} and {id}";
+        let remedy = "write {body}, and around it {url}, {timestamp} and {id}";
         node.error("signature", message, remedy);
         return None;
     }
@@ -415,7 +461,8 @@ fn signed(node: &Node<'_>) -> Option<String> {
 }
 
 impl Contract {
-    /// Whether a delivery is the destination's. Headers in any case; the body as it came, byte for byte.
+    /// Whether a delivery is the destination's, where the scheme does not sign the address that it was sent to. Headers in any
+    /// case; the body as it came, byte for byte.
     ///
     /// # Errors
     /// [`CallbackRefused`]: nothing of the delivery may be believed.
@@ -426,8 +473,28 @@ impl Contract {
         secret: &[u8],
         now: Timestamp,
     ) -> Result<VerifiedCallback, CallbackRefused> {
+        self.verify_callback_at(None, headers, body, secret, now)
+    }
+
+    /// The same for every scheme: `url` is the public address, with its query, that the destination was told to deliver to.
+    ///
+    /// # Errors
+    /// [`CallbackRefused`]: nothing of the delivery may be believed.
+    pub fn verify_callback_at(
+        &self,
+        url: Option<&str>,
+        headers: &[(String, String)],
+        body: &[u8],
+        secret: &[u8],
+        now: Timestamp,
+    ) -> Result<VerifiedCallback, CallbackRefused> {
         let callback = self.callback.as_ref().ok_or(CallbackRefused::NoSignature)?;
-        let delivery = Delivery { headers, body, now };
+        let delivery = Delivery {
+            url,
+            headers,
+            body,
+            now,
+        };
         callback.signature.verify(&delivery, secret)
     }
 }

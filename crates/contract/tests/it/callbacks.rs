@@ -72,6 +72,133 @@ fn stripe() {
     assert_eq!(verify(&contract, &[], "whsec_x", NOW), Err(missing));
 }
 
+/// At this address, with this body.
+fn delivered_to(
+    contract: &Contract,
+    url: Option<&str>,
+    headers: &[(&str, &str)],
+    body: &str,
+    secret: &str,
+) -> Result<Option<String>, CallbackRefused> {
+    let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    let headers: Vec<_> = headers.iter().map(owned).collect();
+    let now = Timestamp::from_micros(NOW * 1_000_000);
+    let verified =
+        contract.verify_callback_at(url, &headers, body.as_bytes(), secret.as_bytes(), now);
+    verified.map(|verified| verified.id)
+}
+
+#[test]
+fn twilio() {
+    // The example of Twilio's own libraries (`RequestValidator`): address, token and signature.
+    let contract = signed_by("{ scheme = \"twilio\" }");
+    let url = "https://mycompany.com/myapp.php?foo=1&bar=2";
+    let form = "To=%2B18005551212&CallSid=CA1234567890ABCDE&Caller=%2B14158675309&Digits=1234&From=%2B14158675309";
+    let check = |url, form: &str, signature| {
+        let headers = [("X-Twilio-Signature", signature)];
+        delivered_to(&contract, url, &headers, form, "12345")
+    };
+    let fits = "RSOYDt4T1cUTdK1PDd93/VVr8B8=";
+    assert_eq!(check(Some(url), form, fits), Ok(None));
+    let twice = format!("{form}&Digits=1234");
+    assert_eq!(
+        check(Some(url), &twice, fits),
+        Ok(None),
+        "a pair counts once"
+    );
+    assert_eq!(check(None, form, fits), Err(CallbackRefused::NoAddress));
+    let other = form.replace("Digits=1234", "Digits=1235");
+    assert_eq!(check(Some(url), &other, fits), Err(CallbackRefused::Wrong));
+    let elsewhere = Some("https://mycompany.com/myapp.php?foo=1");
+    assert_eq!(check(elsewhere, form, fits), Err(CallbackRefused::Wrong));
+    // A body that is no form: its hash stands in the address, and the address alone is signed.
+    let url = "https://a.example/cb?bodySHA256=015abd7f5cc57a2dd94b7590f04ad8084273905ee33ec5cebeae62276a97f862";
+    let fits = "Pz8NfVOQIAjA1ADhfwPj+/AIS/U=";
+    assert_eq!(check(Some(url), "{\"a\":1}", fits), Ok(None));
+    assert_eq!(
+        check(Some(url), "{\"a\":2}", fits),
+        Err(CallbackRefused::Wrong)
+    );
+}
+
+#[test]
+fn square() {
+    let contract = signed_by("{ scheme = \"square\" }");
+    // By Python's `hmac`, over address and body.
+    let headers = [(
+        "x-square-hmacsha256-signature",
+        "KBUNPbQAln7XjTE2Jazp6ZjOputXg+7CDO4pOilJqGM=",
+    )];
+    let check = |url| delivered_to(&contract, url, &headers, "{\"a\":1}", "sq-key");
+    assert_eq!(check(Some("https://a.example/cb")), Ok(None));
+    assert_eq!(
+        check(Some("https://a.example/cb/")),
+        Err(CallbackRefused::Wrong)
+    );
+    assert_eq!(check(None), Err(CallbackRefused::NoAddress));
+}
+
+#[test]
+fn mailgun() {
+    let contract = signed_by("{ scheme = \"mailgun\" }");
+    let token = "e0b5477167110d68991efc6b9f89f0a11066af27834600e123";
+    let fits = "6c5dad88aa70680215e2bbec9ee227fe10da2dcd7ac3e839b09a44d870c8e6dc";
+    let check = |time: i64, signature: &str| {
+        let body = json!({ "signature": { "timestamp": time.to_string(), "token": token, "signature": signature } });
+        delivered_to(&contract, None, &[], &body.to_string(), "mg-key")
+    };
+    assert_eq!(
+        check(NOW, fits),
+        Ok(Some(token.to_owned())),
+        "by Python's `hmac`"
+    );
+    assert_eq!(check(NOW + 1, fits), Err(CallbackRefused::Wrong));
+    assert_eq!(
+        check(NOW, &fits.replace('6', "7")),
+        Err(CallbackRefused::Wrong)
+    );
+    let old = NOW - 301;
+    let signed = hex(&mac(b"mg-key", &format!("{old}{token}")));
+    assert_eq!(check(old, &signed), Err(CallbackRefused::OutOfTime));
+    let malformed = Err(CallbackRefused::Malformed("body".to_owned()));
+    for body in ["", "[]", "{}", "{\"signature\":{\"timestamp\":1}}"] {
+        assert_eq!(
+            delivered_to(&contract, None, &[], body, "mg-key"),
+            malformed
+        );
+    }
+}
+
+#[test]
+fn adyen() {
+    // The example of Adyen's own libraries (`HMACValidator`): key, item and signature.
+    let contract = signed_by("{ scheme = \"adyen\" }");
+    let key = "44782DEF547AAA06C910C43932B1EB0C71FC68D9D0C057550C48EC2ACF6BA056";
+    let item = |amount: i64| {
+        json!({ "NotificationRequestItem": {
+            "additionalData": { "hmacSignature": "coqCmt/IZ4E3CzPvMY8zTjQVL5hYJUiBRg8UU+iCWo0=" },
+            "amount": { "value": amount, "currency": "EUR" },
+            "pspReference": "7914073381342284", "eventCode": "AUTHORISATION", "eventDate": "2019-05-06T17:15:34.121+02:00",
+            "merchantAccountCode": "TestMerchant", "merchantReference": "TestPayment-1407325143704", "success": "true",
+        }})
+    };
+    let check = |items: &[serde_json::Value], key| {
+        let body = json!({ "live": "false", "notificationItems": items });
+        delivered_to(&contract, None, &[], &body.to_string(), key)
+    };
+    assert_eq!(check(&[item(1130)], key), Ok(None));
+    assert_eq!(check(&[item(1131)], key), Err(CallbackRefused::Wrong));
+    let mixed = [item(1130), item(1131)];
+    assert_eq!(
+        check(&mixed, key),
+        Err(CallbackRefused::Wrong),
+        "each has to fit"
+    );
+    assert_eq!(check(&[item(1130)], "no hex"), Err(CallbackRefused::Secret));
+    let none = Err(CallbackRefused::Malformed("body".to_owned()));
+    assert_eq!(check(&[], key), none, "nothing signed is nothing");
+}
+
 #[test]
 fn github() {
     // GitHub's own published example, with its body in place of ours.

@@ -341,7 +341,7 @@ const REPORTS: &[Row] = &[
         "[product]",
         "[callback]\nmatches = { by = \"reference\", at = \"/r\" }\npositive = { at = \"/t\", exists = true }\nreceipt = \"/id\"\nsignature = { scheme = \"rsa\" }\nsource = { person = \"us\", date = \"2026-11-29\" }\n\n[product]",
         &[
-            "88:24 /callback/signature/scheme unknown_word | write one of stripe, github, slack, standard_webhooks, hmac, shared_secret, basic",
+            "88:24 /callback/signature/scheme unknown_word | write one of stripe, github, slack, standard_webhooks, hmac, shared_secret, basic, twilio, mailgun, square, adyen",
         ],
     ),
     Row(
@@ -356,9 +356,9 @@ const REPORTS: &[Row] = &[
     ),
     Row(
         "[product]",
-        "[callback]\nmatches = { by = \"reference\", at = \"/r\" }\npositive = { at = \"/t\", exists = true }\nreceipt = \"/id\"\nsignature = { scheme = \"hmac\", header = \"X\", signed = \"{url}{body}\" }\nsource = { person = \"us\", date = \"2026-11-29\" }\n\n[product]",
+        "[callback]\nmatches = { by = \"reference\", at = \"/r\" }\npositive = { at = \"/t\", exists = true }\nreceipt = \"/id\"\nsignature = { scheme = \"hmac\", header = \"X\", signed = \"{host}{body}\" }\nsource = { person = \"us\", date = \"2026-11-29\" }\n\n[product]",
         &[
-            "88:55 /callback/signature/signed signature | write {body}, and around it {timestamp} and {id}",
+            "88:55 /callback/signature/signed signature | write {body}, and around it {url}, {timestamp} and {id}",
         ],
     ),
     Row(

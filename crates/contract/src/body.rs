@@ -1,4 +1,4 @@
-//! What becomes of a payload: JSON as it is written, a form, parts, the variables of a GraphQL document, or plain bytes.
+//! What becomes of a payload: JSON as it is written, a form, parts, the variables of a GraphQL document, plain text or bytes.
 //!
 //! Equal payloads give equal bytes: members of a form or of parts stand in the order of their names, and the boundary
 //! between parts is a hash of what stands between them.
@@ -10,6 +10,7 @@ use crate::build_error::{BuildError, BuildErrorKind};
 use crate::document::{self, Document};
 use crate::source::{Section, Word, child};
 use crate::template::{Values, encode_into, is_header_text};
+use crate::text::{self, Insert};
 
 /// What becomes of the payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub(crate) enum Body {
     Multipart,
     /// It has to be a JSON object, and is sent as the variables of this document.
     Graphql(Document),
+    /// It has to be a JSON string, and its characters are sent.
+    Text(Vec<Insert>),
     /// It is sent as it is.
     Bytes,
     /// There is none.
@@ -60,6 +63,7 @@ enum Kind {
     Form,
     Multipart,
     Graphql,
+    Text,
     Bytes,
     None,
 }
@@ -70,6 +74,7 @@ impl Word for Kind {
         ("form", Self::Form),
         ("multipart", Self::Multipart),
         ("graphql", Self::Graphql),
+        ("text", Self::Text),
         ("bytes", Self::Bytes),
         ("none", Self::None),
     ];
@@ -98,7 +103,7 @@ impl Default for FormStyle {
 }
 
 impl Body {
-    /// `body`, and what belongs to it: `form_style`, `document`.
+    /// `body`, and what belongs to it: `form_style`, `document`, `insert`.
     pub(crate) fn read(section: &Section<'_>, made: &[&str]) -> Option<Self> {
         let form = match section.get("body") {
             Some(node) => node.word(),
@@ -109,6 +114,7 @@ impl Body {
             None => Some(FormStyle::default()),
         };
         let document = section.get("document");
+        let inserts = text::inserts(section, made);
         let form = form?;
         if form != Kind::Form && section.get("form_style").is_some() {
             let message = "belongs to a form";
@@ -118,6 +124,10 @@ impl Body {
                 message,
                 "write `body = \"form\"`",
             );
+        }
+        if form != Kind::Text && section.get("insert").is_some() {
+            let message = "puts text into a body that is not plain text";
+            section.error("insert", "body_form", message, "write `body = \"text\"`");
         }
         if (form == Kind::Graphql) != document.is_some() {
             let message = "knows only one of the body \"graphql\" and its document";
@@ -130,6 +140,7 @@ impl Body {
             Kind::Form => Self::Form(style?),
             Kind::Multipart => Self::Multipart,
             Kind::Graphql => Self::Graphql(Document::read(&document?, made)?),
+            Kind::Text => Self::Text(inserts?),
             Kind::Bytes => Self::Bytes,
             Kind::None => Self::None,
         })
@@ -139,7 +150,7 @@ impl Body {
     pub(crate) fn is_structured(&self) -> bool {
         match self {
             Self::Json | Self::Form(_) | Self::Multipart | Self::Graphql(_) => true,
-            Self::Bytes | Self::None => false,
+            Self::Text(_) | Self::Bytes | Self::None => false,
         }
     }
 
@@ -149,7 +160,7 @@ impl Body {
             Self::Json => Some("member"),
             Self::Form(_) | Self::Multipart => Some("field"),
             Self::Graphql(_) => Some("variable"),
-            Self::Bytes | Self::None => None,
+            Self::Text(_) | Self::Bytes | Self::None => None,
         }
     }
 
@@ -157,7 +168,25 @@ impl Body {
     pub(crate) fn document(&self) -> Option<&Document> {
         match self {
             Self::Graphql(document) => Some(document),
-            Self::Json | Self::Form(_) | Self::Multipart | Self::Bytes | Self::None => None,
+            Self::Json
+            | Self::Form(_)
+            | Self::Multipart
+            | Self::Text(_)
+            | Self::Bytes
+            | Self::None => None,
+        }
+    }
+
+    /// What is put into a plain text.
+    pub(crate) fn inserts(&self) -> &[Insert] {
+        match self {
+            Self::Text(inserts) => inserts,
+            Self::Json
+            | Self::Form(_)
+            | Self::Multipart
+            | Self::Graphql(_)
+            | Self::Bytes
+            | Self::None => &[],
         }
     }
 
@@ -168,7 +197,9 @@ impl Body {
         values: &Values<'_>,
     ) -> Result<(Vec<u8>, String), BuildError> {
         let body = match self {
-            Self::Json | Self::Bytes | Self::None => (text.into_bytes(), "application/json"),
+            Self::Json | Self::Text(_) | Self::Bytes | Self::None => {
+                (text.into_bytes(), "application/json")
+            }
             Self::Graphql(document) => {
                 object(&text)?;
                 let body = document::body(&document.fill(values)?, &text);

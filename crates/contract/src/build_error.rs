@@ -28,6 +28,10 @@ pub enum BuildErrorKind {
     NotHeaderText,
     /// The payload is not JSON.
     NotJson,
+    /// The payload is not one text.
+    NotText,
+    /// The payload lacks the text behind which the contract puts our mark.
+    NoAnchor,
     /// There is a payload, and the operation sends none.
     NotWanted,
     /// The place to write to is neither an object nor the end of a list.
@@ -79,6 +83,8 @@ impl BuildErrorKind {
             Self::LeavesPath => "would lead out of its place in the path",
             Self::NotHeaderText => "holds a character that no header can carry",
             Self::NotJson => "is not one JSON value in UTF-8",
+            Self::NotText => "is not one text",
+            Self::NoAnchor => "lacks the text behind which the contract puts our mark",
             Self::NotWanted => "is given, and this operation sends none",
             Self::NoPlace => "has no place for the contract's own member",
             Self::Taken => "is already set, and the contract sets it",
@@ -107,6 +113,8 @@ impl BuildErrorKind {
             Self::LeavesPath => "use a value without slashes, dots alone and control characters",
             Self::NotHeaderText => "use printable ASCII on one line",
             Self::NotJson => "send valid JSON",
+            Self::NotText => "write it as one JSON string",
+            Self::NoAnchor => "see `insert` in the contract; check line ends and capitals",
             Self::NotWanted => "leave the payload out",
             Self::NoPlace => "make it an object, or leave it out",
             Self::Taken => "leave it out of the payload",

@@ -82,6 +82,7 @@ const OPERATIONS: &[(&str, &str)] = kitchen![
     "file.upload.toml",
     "issue.create.toml",
     "note.put.toml",
+    "page.write.toml",
     "place.given.toml",
     "place.member.toml",
     "place.query.toml",

@@ -21,6 +21,7 @@ use crate::shape::Shape;
 use crate::source::Section;
 use crate::splice;
 use crate::template::{Template, Values};
+use crate::text;
 
 /// What an effect request is made of, beside the contract.
 #[derive(Clone, Copy, Debug)]
@@ -117,6 +118,8 @@ impl Effect {
         if let Some(document) = self.body.document() {
             names.extend(document.names());
         }
+        let inserts = self.body.inserts().iter();
+        names.extend(inserts.flat_map(|insert| insert.template().names()));
         names
     }
 }
@@ -228,6 +231,10 @@ impl Contract {
                 return Err(BuildError::new("/payload", kind));
             }
             Body::Bytes => payload.clone_into(&mut request.body),
+            Body::Text(inserts) => {
+                request.body = text::body(payload, inserts, values)?;
+                default_header(request, "content-type", "text/plain; charset=utf-8");
+            }
             // What is made of an object's members may have none of the caller's.
             Body::Form(_) | Body::Multipart | Body::Graphql(_) if payload.is_empty() => {
                 self.put_structured(request, b"{}", values)?;

@@ -63,6 +63,7 @@ mod strength;
 mod support;
 mod template;
 mod terms;
+mod text;
 mod undo;
 mod when;
 mod when_shown;

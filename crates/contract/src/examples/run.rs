@@ -8,6 +8,7 @@ use factum_core::promise::LookupBy;
 
 use super::{Example, Examples, Kind, Meaning, Question, Wanted};
 use crate::answers::{Ours, Reading};
+use crate::body::Body;
 use crate::build_error::BuildError;
 use crate::callback::CallbackReading;
 use crate::compare;
@@ -74,7 +75,11 @@ impl Contract {
     }
 
     fn run(&self, of: &Examples, example: &Example, marks: &Marks, found: &mut Vec<Finding>) {
-        let payload = marks.put(&example.payload);
+        let mut payload = marks.put(&example.payload);
+        if matches!(self.effect.body, Body::Text(_)) && !payload.is_empty() {
+            // A submission carries it as a JSON string.
+            payload = serde_json::Value::String(payload).to_string();
+        }
         let request = self.effect_request_recorded_at(
             &EffectInput {
                 params: &example.params,

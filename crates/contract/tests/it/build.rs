@@ -42,6 +42,27 @@ fn the_payload_is_sent_as_it_was_written() {
 }
 
 #[test]
+fn a_text_is_sent_by_its_characters_with_our_mark_behind_its_anchor() {
+    let text = with(
+        "[effect]\npath = \"/x\"\nbody = \"text\"\ninsert = { after = \"BEGIN\\r\\n\", text = \"X:{reference}\\r\\n\" }\n",
+    );
+    let request = effect(&text, json!({}), r#" "BEGIN\r\n\u00e9 BEGIN\r\n" "#).unwrap();
+    assert_eq!(
+        String::from_utf8(request.body).unwrap(),
+        "BEGIN\r\nX:R\r\né BEGIN\r\n"
+    );
+    let kinds = request.headers.iter().find(|(n, _)| n == "content-type");
+    assert_eq!(kinds.unwrap().1, "text/plain; charset=utf-8");
+    let payload = "/payload".to_owned();
+    for wrong in ["{}", "7", "BEGIN\r\n", "", "null"] {
+        let expected = (payload.clone(), BuildErrorKind::NotText);
+        assert_eq!(fails(&text, json!({}), wrong), expected, "{wrong}");
+    }
+    let expected = (payload, BuildErrorKind::NoAnchor);
+    assert_eq!(fails(&text, json!({}), r#""BEGIN\n""#), expected);
+}
+
+#[test]
 fn bytes_need_not_be_json() {
     let bytes = with(
         "[effect]\npath = \"/x\"\nbody = \"bytes\"\nheaders = { Content-Type = \"text/plain\" }\n",

@@ -55,7 +55,8 @@ const SECTIONS: &[(&str, &str)] = &[
     ("ours", "in!:#take with=reference|key"),
     (
         "effect",
-        "method:text path!:text headers:table body=json|form|multipart|graphql|bytes|none set:list form_style:table document:text \
+        "method:text path!:text headers:table body=json|form|multipart|graphql|text|bytes|none set:list form_style:table \
+         document:text insert:some \
          json:any form:table graphql:table direct:flag condition:#condition condition_checked:flag upsert:flag side_effects:text \
          source:#source",
     ),

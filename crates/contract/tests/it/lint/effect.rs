@@ -149,6 +149,11 @@ const EFFECTS: &[Row] = &[
     ),
     Row(
         "direct = true",
+        "direct = true\ninsert = { after = \"a\", text = \"{reference}\" }",
+        &["13:10 /effect/insert body_form | write `body = \"text\"`"],
+    ),
+    Row(
+        "direct = true",
         "direct = true\njson = { a = 1 }",
         &["13:8 /effect/json body_form | write `body = \"none\"` beside `json`"],
     ),

@@ -154,7 +154,7 @@ const BODIES: &[Row] = &[
         "direct = true",
         "direct = true\nbody = \"xml\"",
         &[
-            "13:8 /effect/body unknown_word | write one of json, form, multipart, graphql, bytes, none",
+            "13:8 /effect/body unknown_word | write one of json, form, multipart, graphql, text, bytes, none",
         ],
     ),
     Row(

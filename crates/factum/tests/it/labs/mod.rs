@@ -210,8 +210,6 @@ struct Rig {
     proxy: Proxy,
     factum: Factum,
     operation: &'static str,
-    /// The file that the credential is read from.
-    secret: PathBuf,
     /// In every key and every text, so that many tests can share a server.
     run: String,
     _folder: tempfile::TempDir,
@@ -278,7 +276,6 @@ impl Rig {
             proxy,
             factum,
             operation: desk.operation,
-            secret,
             run,
             _folder: folder,
         }

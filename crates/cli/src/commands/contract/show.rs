@@ -42,6 +42,15 @@ pub(crate) fn run(args: &Args, config: Option<&Path>, out: Out) -> Result<ExitCo
             .map_or("nobody stands behind it", Grade::word),
     );
     out.line(about);
+    let kinds = catalogue
+        .provider(contract.provider())
+        .map(|provider| provider.auth.kinds.iter().map(|kind| kind.name()))
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>();
+    if !kinds.is_empty() {
+        out.line(format_args!("authenticated by: {}", kinds.join(", ")));
+    }
     for required in contract.requires() {
         out.line(format_args!("has to be set up there: {required}"));
     }

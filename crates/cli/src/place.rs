@@ -39,20 +39,42 @@ impl Place {
         Ok(Self { file, config })
     }
 
+    /// Whether the store is a database server.
+    pub(crate) fn is_postgres(&self) -> bool {
+        let url = &self.config.store.url;
+        url.starts_with("postgresql://") || url.starts_with("postgres://")
+    }
+
     /// The store's file.
     pub(crate) fn store(&self) -> Result<PathBuf, Failure> {
         let url = &self.config.store.url;
-        match url.strip_prefix("sqlite:").filter(|path| !path.is_empty()) {
-            Some(path) => Ok(PathBuf::from(path)),
-            None => {
-                let rule = format!("{url:?} is no store that this program knows");
-                Err(Problem::new(Code::BadConfig, "/store/url", rule, "write sqlite:PATH").into())
-            }
+        if let Some(path) = url.strip_prefix("sqlite:").filter(|path| !path.is_empty()) {
+            return Ok(PathBuf::from(path));
         }
+        let problem = |rule, remedy| Problem::new(Code::BadConfig, "/store/url", rule, remedy);
+        Err(if self.is_postgres() {
+            let rule =
+                "this command opens the store's own file, and the store is a database server";
+            problem(
+                rule.to_owned(),
+                "start `factum serve`, and set FACTUM_URL and FACTUM_TOKEN",
+            )
+            .into()
+        } else {
+            let rule = format!("{url:?} is no store that this program knows");
+            problem(
+                rule,
+                "write sqlite:PATH, or postgresql://user@host:port/database",
+            )
+            .into()
+        })
     }
 
     /// The data folder.
     pub(crate) fn home(&self) -> Result<Home, Failure> {
+        if self.is_postgres() {
+            return Ok(Home::at(&self.config.store.folder));
+        }
         Ok(Home::beside(&self.store()?))
     }
 }

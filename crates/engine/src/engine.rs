@@ -101,6 +101,7 @@ impl Engine {
         let released = restore
             .as_ref()
             .is_none_or(|restore| restore.released.is_some());
+        let paused = options.store.setting(PAUSED).await?.is_some();
         let accounts = Accounts::load(
             options.keys.clone(),
             options.store.as_ref(),
@@ -120,6 +121,7 @@ impl Engine {
             unsettled: AtomicUsize::new(0),
             clock_in_doubt: AtomicBool::new(options.clock_in_doubt),
             restore_released: AtomicBool::new(released),
+            paused: AtomicBool::new(paused),
             accounts,
         });
         let limits = DriverLimits {
@@ -127,7 +129,7 @@ impl Engine {
             claim_lease: claim_lease(&shared.destinations),
         };
         let mut driver = Driver::new(worker, limits, policies, released);
-        if shared.store.setting(PAUSED).await?.is_some() {
+        if paused {
             driver.handle(Event::Paused(true), shared.now());
         }
         recover::recover(

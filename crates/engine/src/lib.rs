@@ -17,6 +17,7 @@ pub mod failpoint;
 pub mod keys;
 pub mod left_behind;
 pub mod messages;
+mod neighbours;
 pub mod ordered;
 pub mod problem;
 pub mod reading;

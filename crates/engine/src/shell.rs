@@ -28,6 +28,7 @@ use crate::driver::{Command, Commit, Driver, Event, SendOut};
 use crate::failpoint::{CrashPoint, reach};
 use crate::keys::Keys;
 use crate::messages::{Brought, report_names};
+use crate::neighbours;
 use guard::{ended_event, first_mark, handle};
 
 /// How often the clock is anchored anew, and doubts are seen after.
@@ -55,6 +56,7 @@ pub(crate) struct Shared {
     pub(crate) unsettled: AtomicUsize,
     pub(crate) clock_in_doubt: AtomicBool,
     pub(crate) restore_released: AtomicBool,
+    pub(crate) paused: AtomicBool,
     pub(crate) accounts: Arc<Accounts>,
 }
 
@@ -182,7 +184,7 @@ async fn stop(
     in_flight.len()
 }
 
-/// Anchors the clock anew, and sees after what is in doubt. A step of the wall clock puts it in doubt until a destination's
+/// Anchors the clock anew, and sees after other workers and what is in doubt. A step of the wall clock puts it in doubt until a destination's
 /// own time agrees; a changed credential, until its account is confirmed.
 async fn look_around(shared: &Shared) -> Event {
     let local = LocalReading::take();
@@ -204,10 +206,15 @@ async fn look_around(shared: &Shared) -> Event {
                 .await;
         }
     }
-    Event::InDoubt {
+    let mut events = neighbours::look(shared).await.unwrap_or_else(|error| {
+        tracing::warn!(%error, "could not look after other workers; it is tried again");
+        Vec::new()
+    });
+    events.push(Event::InDoubt {
         clock: shared.clock_in_doubt.load(Ordering::Relaxed),
         accounts: shared.accounts.in_doubt(),
-    }
+    });
+    Event::All(events)
 }
 
 async fn carry_out(shared: Arc<Shared>, command: Command) -> Event {

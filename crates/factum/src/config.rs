@@ -46,8 +46,12 @@ pub struct ServerConfig {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StoreConfig {
-    /// `sqlite:PATH`.
+    /// `sqlite:PATH`, or `postgresql://user@host:port/database`.
     pub url: String,
+    /// The folder of keys and admin token beside PostgreSQL, equal for all workers. With SQLite it is the file's own.
+    pub folder: PathBuf,
+    /// Connections to PostgreSQL at the most, for each worker.
+    pub connections: usize,
 }
 
 /// `[limits]`.
@@ -201,6 +205,8 @@ impl Default for StoreConfig {
     fn default() -> Self {
         Self {
             url: "sqlite:./factum-data/factum.db".to_owned(),
+            folder: PathBuf::from("./factum-data"),
+            connections: 10,
         }
     }
 }

@@ -25,6 +25,14 @@ impl Home {
         }
     }
 
+    /// This folder.
+    #[must_use]
+    pub fn at(root: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+        }
+    }
+
     /// Where it is.
     #[must_use]
     pub fn root(&self) -> &Path {

@@ -112,6 +112,13 @@ impl Factum {
         Builder::sqlite(path.into())
     }
 
+    /// A worker on a PostgreSQL database that others may work on too, each with the same keys: `store.folder` of the
+    /// configuration holds them, and is made on the first start.
+    #[cfg(feature = "postgres")]
+    pub fn postgres(url: impl Into<String>) -> Builder {
+        Builder::postgres(url.into())
+    }
+
     /// An engine that forgets everything when it ends: for tests.
     pub fn memory() -> Builder {
         Builder::memory()

@@ -11,7 +11,7 @@ use factum_store::Store;
 use factum_transport::{HttpTransport, Transport};
 
 use crate::config::{Config, ContactConfig};
-#[cfg(feature = "sqlite")]
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 use crate::home::Home;
 use crate::statements::Statements;
 use crate::view::ContactView;
@@ -29,6 +29,8 @@ pub struct Builder {
 enum Place {
     #[cfg(feature = "sqlite")]
     Sqlite(PathBuf),
+    #[cfg(feature = "postgres")]
+    Postgres(String),
     Memory,
 }
 
@@ -62,6 +64,11 @@ impl Builder {
     #[cfg(feature = "sqlite")]
     pub(crate) fn sqlite(path: PathBuf) -> Self {
         Self::at(Place::Sqlite(path))
+    }
+
+    #[cfg(feature = "postgres")]
+    pub(crate) fn postgres(url: String) -> Self {
+        Self::at(Place::Postgres(url))
     }
 
     pub(crate) fn memory() -> Self {
@@ -121,7 +128,7 @@ impl Builder {
             }
             destinations.insert(name.clone(), carried(name, carrier));
         }
-        let opened = open(self.place, self.keys)?;
+        let opened = open(self.place, self.keys, &config).await?;
         let options = Options {
             store: opened.store,
             transport: Box::new(|clock| Arc::new(HttpTransport::new(clock)) as Arc<dyn Transport>),
@@ -173,7 +180,9 @@ struct Opened {
 #[cfg(feature = "sqlite")]
 const CLOCK_BEHIND_MAX: factum_core::Span = factum_core::Span::from_secs(30);
 
-fn open(place: Place, keys: Option<Keys>) -> Result<Opened, Problem> {
+async fn open(place: Place, keys: Option<Keys>, config: &Config) -> Result<Opened, Problem> {
+    #[cfg(not(feature = "postgres"))]
+    let _ = config;
     match place {
         #[cfg(feature = "sqlite")]
         Place::Sqlite(path) => {
@@ -192,6 +201,26 @@ fn open(place: Place, keys: Option<Keys>) -> Result<Opened, Problem> {
                 former_workers_gone_at: Some(opened.former_workers_gone_at),
                 clock_in_doubt: opened.clock_behind > CLOCK_BEHIND_MAX,
                 sqlite: Some(sqlite),
+            })
+        }
+        #[cfg(feature = "postgres")]
+        Place::Postgres(url) => {
+            use factum_store::postgres::{Options as PostgresOptions, PostgresStore, StoreKeys};
+            let home = Home::at(&config.store.folder);
+            home.create()?;
+            // Whether these are the store's keys, the store itself knows.
+            let keys = keys.map_or_else(|| home.keys(Path::new("")), Ok)?;
+            let options = PostgresOptions {
+                connections: config.store.connections,
+                ..PostgresOptions::new(url, StoreKeys(keys.checksum()))
+            };
+            Ok(Opened {
+                store: Arc::new(PostgresStore::open(options).await?),
+                keys,
+                former_workers_gone_at: None,
+                clock_in_doubt: false,
+                #[cfg(feature = "sqlite")]
+                sqlite: None,
             })
         }
         Place::Memory => Ok(Opened {

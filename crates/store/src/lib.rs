@@ -34,7 +34,7 @@ use std::pin::Pin;
 
 pub use clock::{Clock, system_clock};
 pub use error::{StoreError, StoreErrorKind};
-use factum_core::{ActionId, Evidence, Fact, IdentityHash, Span, Timestamp, WorkerNonce};
+use factum_core::{ActionId, Evidence, Fact, IdentityHash, Lane, Span, Timestamp, WorkerNonce};
 pub use memory::MemoryStore;
 pub use record::{
     Action, Admission, Admitted, Claim, Claimed, Committed, Content, Conversation, Due, Filter,
@@ -73,6 +73,25 @@ pub trait Store: Send + Sync + 'static {
 
     /// Actions with a next step at a time, soonest first; `after` continues a listing behind its last row.
     fn due(&self, after: Option<(Timestamp, ActionId)>, limit: usize) -> Answer<'_, Vec<Due>>;
+
+    /// Whether several processes work on this store at the same time.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    /// Says that a worker lives until `lease` from now, and gives the workers that live, in order. A store that one process
+    /// holds knows of that one alone.
+    fn beat(&self, worker: WorkerNonce, lease: Span) -> Answer<'_, Vec<WorkerNonce>> {
+        let _ = lease;
+        Box::pin(std::future::ready(Ok(vec![worker])))
+    }
+
+    /// Actions of these lanes that were due before `before` and that nobody holds: what a worker that died, or an application's
+    /// own transaction, has left. Soonest first. A store that one process holds has none: that process knows what is due.
+    fn overdue(&self, lanes: Vec<Lane>, before: Timestamp, limit: usize) -> Answer<'_, Vec<Due>> {
+        let _ = (lanes, before, limit);
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
 
     /// How many actions stand in each state and for each next step, by the store's own words for them.
     fn counts(&self) -> Answer<'_, std::collections::BTreeMap<(String, String), u64>>;

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use factum_core::{ActionId, Evidence, Fact, IdentityHash, Span, Timestamp, WorkerNonce};
+use factum_core::{ActionId, Evidence, Fact, IdentityHash, Lane, Span, Timestamp, WorkerNonce};
 
 use self::clock::{Anchored, Local};
 use self::pool::{Connections, Does, Value};
@@ -335,6 +335,18 @@ impl Store for PostgresStore {
 
     fn due(&self, after: Option<(Timestamp, ActionId)>, limit: usize) -> Answer<'_, Vec<Due>> {
         Box::pin(self.inner.due(after, limit))
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    fn beat(&self, worker: WorkerNonce, lease: Span) -> Answer<'_, Vec<WorkerNonce>> {
+        Box::pin(self.inner.beat(worker, lease))
+    }
+
+    fn overdue(&self, lanes: Vec<Lane>, before: Timestamp, limit: usize) -> Answer<'_, Vec<Due>> {
+        Box::pin(self.inner.overdue(lanes, before, limit))
     }
 
     fn counts(&self) -> Answer<'_, BTreeMap<(String, String), u64>> {

@@ -57,10 +57,12 @@ pub(crate) async fn run(args: Args, config: Option<&Path>, out: Out) -> Result<E
         )
     })?;
     factum_server::check_listen(address, args.allow_remote)?;
-    let factum = Factum::sqlite(place.store()?)
-        .config(place.config.clone())
-        .start()
-        .await?;
+    let factum = if place.is_postgres() {
+        Factum::postgres(place.config.store.url.clone())
+    } else {
+        Factum::sqlite(place.store()?)
+    };
+    let factum = factum.config(place.config.clone()).start().await?;
     let home = place.home()?;
     let token = home.admin_token()?;
     let url = format!("http://{address}");

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use factum_core::{ActionId, AttemptNo, Fact, Permission, Span, Timestamp};
-use factum_store::{Claim, NextRow, Record};
+use factum_store::{Claim, Due, NextRow, Record};
 
 use super::gate::Heard;
 
@@ -21,6 +21,10 @@ pub enum Event {
         /// When.
         at: Timestamp,
     },
+    /// The store shows these as due, and held by nobody.
+    Overdue(Vec<Due>),
+    /// Several things at once.
+    All(Vec<Event>),
     /// A claim is held, and this is how the action stands.
     Claimed(Claim, Box<Record>),
     /// Somebody else holds it until then, or it is gone (`None`).
@@ -82,6 +86,8 @@ impl Event {
                 Some(record.id())
             }
             Self::Woke
+            | Self::Overdue(_)
+            | Self::All(_)
             | Self::Paused(_)
             | Self::RestoreReleased(_)
             | Self::InDoubt { .. }

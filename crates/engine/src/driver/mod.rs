@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use factum_core::evidence::{AnswerClass, RequestRef};
 use factum_core::{ActionId, Fact, Promises, Scope, Span, Timestamp, WorkerNonce};
-use factum_store::{Claim, NextRow, Record};
+use factum_store::{Claim, Due, NextRow, Record};
 
 use admit::Admitting;
 pub use admit::FirstMark;
@@ -117,32 +117,45 @@ impl Driver {
     /// Takes in what happened, and says what is to be done. `now` is the store's time.
     pub fn handle(&mut self, event: Event, now: Timestamp) -> Vec<Command> {
         let mut out = Vec::new();
+        self.take_in(event, now, &mut out);
+        self.call_from_gates(now);
+        self.begin_due(now, &mut out);
+        out
+    }
+
+    fn take_in(&mut self, event: Event, now: Timestamp, out: &mut Vec<Command>) {
         match event {
             Event::Woke => {}
+            Event::All(events) => {
+                for event in events {
+                    self.take_in(event, now, out);
+                }
+            }
             Event::Due {
                 action,
                 destination,
                 at,
             } => self.due(action, destination, at, now),
+            Event::Overdue(rows) => self.overdue(rows),
             Event::Claimed(claim, record) => {
                 let claiming = self.claiming.remove(&record.id());
                 let mut held = Held::new(claim, record);
                 held.look_again = claiming.is_some_and(|claiming| claiming.look_again);
-                self.advance(held, now, &mut out);
+                self.advance(held, now, out);
             }
             Event::NotClaimed(action, free_at) => self.not_claimed(action, free_at, now),
-            Event::Admitted(claim, record) => self.admitted(claim, record, &mut out),
+            Event::Admitted(claim, record) => self.admitted(claim, record, out),
             Event::NotAdmitted(action, again) => self.not_admitted(action, again, now),
-            Event::Committed(claim, record) => self.committed(claim, record, now, &mut out),
-            Event::NotCommitted(action, again) => self.not_committed(action, again, now, &mut out),
+            Event::Committed(claim, record) => self.committed(claim, record, now, out),
+            Event::NotCommitted(action, again) => self.not_committed(action, again, now, out),
             Event::Ended {
                 action,
                 facts,
                 heard,
-            } => self.ended(action, facts, heard, now, &mut out),
+            } => self.ended(action, facts, heard, now, out),
             Event::Recorded(action) => self.recorded(action, now),
             Event::Released(action) => self.released(action),
-            Event::Broken(action) => self.broken(action, now, &mut out),
+            Event::Broken(action) => self.broken(action, now, out),
             Event::Paused(paused) => {
                 self.paused = paused;
                 self.waiting.look_at_all(now);
@@ -154,9 +167,6 @@ impl Driver {
             Event::InDoubt { clock, accounts } => self.doubt(clock, accounts, now),
             Event::Stopping => self.stopping = true,
         }
-        self.call_from_gates(now);
-        self.begin_due(now, &mut out);
-        out
     }
 
     /// When to wake up if nothing happens before.
@@ -212,6 +222,18 @@ impl Driver {
             admitting.look_again = true;
         } else {
             self.waiting.heard(action, destination, at, now);
+        }
+    }
+
+    /// What is in our hands, or on its way there, is decided anew in any case.
+    fn overdue(&mut self, rows: Vec<Due>) {
+        for row in rows {
+            let ours = self.held.contains_key(&row.action)
+                || self.claiming.contains_key(&row.action)
+                || self.admitting.contains_key(&row.action);
+            if !ours {
+                self.waiting.overdue(row.action, row.destination, row.at);
+            }
         }
     }
 

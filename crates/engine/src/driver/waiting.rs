@@ -73,6 +73,18 @@ impl Waiting {
         self.enqueue(action, destination, queued.min(at));
     }
 
+    /// The store shows an action as overdue. One that waits for an operator or a place, or whose claim is still on its way back,
+    /// stays where it is.
+    pub(super) fn overdue(&mut self, action: ActionId, destination: String, at: Timestamp) {
+        let waits = self.releasing.contains_key(&action)
+            || self.held_back.contains_key(&action)
+            || self.is_at_gate(action);
+        if !waits {
+            let queued = self.queued.get(&action).map_or(at, |(queued, _)| *queued);
+            self.enqueue(action, destination, queued.min(at));
+        }
+    }
+
     fn is_at_gate(&self, action: ActionId) -> bool {
         self.at_gate
             .values()

@@ -20,6 +20,7 @@ impl Engine {
             .store
             .set_setting(PAUSED, paused.then(|| by.to_owned()))
             .await?;
+        self.shared.paused.store(paused, Ordering::Relaxed);
         self.tell(Event::Paused(paused)).await;
         Ok(())
     }

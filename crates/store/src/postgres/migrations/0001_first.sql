@@ -170,3 +170,10 @@ CREATE TABLE factum.restore (
     CONSTRAINT restore_is_one_row       CHECK (one = 1),
     CONSTRAINT restore_released_by_whom CHECK ((released_by IS NULL) = (released_at IS NULL))
 );
+
+-- Workers, and until when each is taken to live. They share the lanes among themselves by this; no correctness rests on it.
+CREATE TABLE factum.worker (
+    nonce int8 NOT NULL,
+    until int8 NOT NULL,
+    CONSTRAINT worker_key PRIMARY KEY (nonce)
+);

@@ -1,0 +1,115 @@
+//! Other workers on the same store: who lives, whose lanes are whose, and what somebody left.
+//!
+//! Whoever records an action carries it out. What a worker that died has left, and what an application recorded in its own
+//! transaction, is found by looking: each lane is looked after by one living worker. No correctness rests on this: two workers
+//! that want the same action meet at its claim.
+
+use std::sync::atomic::Ordering;
+
+use factum_core::{Lane, Span, WorkerNonce};
+use factum_store::StoreError;
+
+use crate::driver::Event;
+use crate::engine::PAUSED;
+use crate::shell::Shared;
+
+/// For how long a worker is taken to live after it said so: a few rounds of looking.
+const LIVES: Span = Span::from_secs(10);
+
+/// How long a due action is left to whoever recorded it.
+const GRACE: Span = Span::from_secs(1);
+
+/// Actions that are picked up in one round.
+const ROUND: usize = 512;
+
+/// What is heard from the store about others, as events for the driver. Nothing on a store that one process holds.
+pub(crate) async fn look(shared: &Shared) -> Result<Vec<Event>, StoreError> {
+    let store = &shared.store;
+    if !store.is_shared() {
+        return Ok(Vec::new());
+    }
+    let mut events = Vec::new();
+    let paused = store.setting(PAUSED).await?.is_some();
+    if shared.paused.swap(paused, Ordering::Relaxed) != paused {
+        events.push(Event::Paused(paused));
+    }
+    let restore = store.restore().await?;
+    let released = restore.is_none_or(|restore| restore.released.is_some());
+    if shared.restore_released.swap(released, Ordering::Relaxed) != released {
+        events.push(Event::RestoreReleased(released));
+    }
+    let living = store.beat(shared.worker, LIVES).await?;
+    let lanes = lanes_of(shared.worker, &living);
+    let rows = store.overdue(lanes, shared.now() - GRACE, ROUND).await?;
+    if !rows.is_empty() {
+        events.push(Event::Overdue(rows));
+    }
+    Ok(events)
+}
+
+/// The lanes that a worker looks after among those that live: each lane goes to the worker that draws highest for it, so that
+/// a death or a birth moves the lanes of that one worker and no others.
+fn lanes_of(worker: WorkerNonce, living: &[WorkerNonce]) -> Vec<Lane> {
+    let highest = |lane: Lane| living.iter().max_by_key(|other| draw(lane, **other));
+    (0..=u8::MAX)
+        .map(Lane)
+        .filter(|lane| highest(*lane).is_none_or(|highest| *highest == worker))
+        .collect()
+}
+
+/// Equal on every worker, and without a pattern over lanes and nonces.
+fn draw(lane: Lane, worker: WorkerNonce) -> (u64, u64) {
+    // The finalizer of SplitMix64.
+    let mut mixed = worker.0 ^ u64::from(lane.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (mixed ^ (mixed >> 31), worker.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn owners(living: &[WorkerNonce]) -> BTreeMap<Lane, WorkerNonce> {
+        let mut owners = BTreeMap::new();
+        for worker in living {
+            for lane in lanes_of(*worker, living) {
+                assert_eq!(owners.insert(lane, *worker), None, "a lane has one owner");
+            }
+        }
+        owners
+    }
+
+    #[test]
+    fn every_lane_has_one_owner_and_a_death_moves_only_the_lanes_of_the_dead() {
+        let living: Vec<WorkerNonce> = (1..=4u64)
+            .map(|n| WorkerNonce(n * 0x1234_5678_9abc))
+            .collect();
+        let before = owners(&living);
+        assert_eq!(before.len(), 256);
+        for worker in &living {
+            let share = before.values().filter(|owner| *owner == worker).count();
+            assert!(
+                (30..=110).contains(&share),
+                "{share} of 256 lanes go to one of four"
+            );
+        }
+        let after = owners(&living[1..]);
+        assert_eq!(after.len(), 256);
+        for (lane, owner) in &before {
+            assert!(
+                *owner == living[0] || after[lane] == *owner,
+                "a lane of the living moved"
+            );
+        }
+    }
+
+    #[test]
+    fn a_worker_alone_looks_after_everything() {
+        let alone = WorkerNonce(7);
+        assert_eq!(lanes_of(alone, &[alone]).len(), 256);
+        assert_eq!(lanes_of(alone, &[]).len(), 256);
+    }
+}

@@ -1,0 +1,1 @@
+SELECT nonce FROM factum.worker WHERE until > $1 ORDER BY nonce

@@ -170,6 +170,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache/lost-answer")
     parser.add_argument("--results", type=Path, default=HERE / "results.json")
     parser.add_argument("--page", type=Path, default=SOURCE / "docs/lost-answer.md")
+    parser.add_argument("--wants", metavar="NAME", help="fail if this system shows a duplicate, a missing effect or a false word")
     found = parser.parse_args()
     names = [one.name for one in SCENARIOS] if found.scenarios == "all" else found.scenarios.split(",")
     found.scenarios = [one for one in SCENARIOS if one.name in names]
@@ -192,6 +193,10 @@ def main() -> None:
         results[system] = measure(chosen, system, version, command, env, folder)
         order = [name for name in [*SYSTEMS, *systems] if name in results]
         table.write(chosen.results, chosen.page, [results[name] for name in dict.fromkeys(order)])
+    if chosen.wants:
+        wrong = {name: results[chosen.wants][name] for name in ("duplicates", "missing", "false_success", "false_failure")}
+        if any(wrong.values()):
+            sys.exit(f"{chosen.wants}: {wrong}")
 
 
 if __name__ == "__main__":

@@ -26,8 +26,8 @@ use crate::when::{JsonTest, Seen, StatusSet};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Callback {
     pub(crate) signature: Signature,
-    body: BodyKind,
-    reports: Reports,
+    pub(crate) body: BodyKind,
+    pub(crate) reports: Reports,
 }
 
 /// The section `[events]`.
@@ -43,17 +43,17 @@ pub(crate) struct Events {
 
 /// How reports are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Reports {
+pub(crate) struct Reports {
     /// Where they stand; none where the whole document is one.
-    items: Option<Pointer>,
-    id: Option<Pointer>,
-    matches: Vec<(By, Pointer)>,
-    positive: Vec<JsonTest>,
-    negative: Vec<JsonTest>,
-    reversed: Vec<JsonTest>,
-    receipt: Option<Pointer>,
-    object: Option<Pointer>,
-    why: Option<Pointer>,
+    pub(crate) items: Option<Pointer>,
+    pub(crate) id: Option<Pointer>,
+    pub(crate) matches: Vec<(By, Pointer)>,
+    pub(crate) positive: Vec<JsonTest>,
+    pub(crate) negative: Vec<JsonTest>,
+    pub(crate) reversed: Vec<JsonTest>,
+    pub(crate) receipt: Option<Pointer>,
+    pub(crate) object: Option<Pointer>,
+    pub(crate) why: Option<Pointer>,
 }
 
 words! {

@@ -39,6 +39,11 @@ impl Same {
         list.into_iter().collect()
     }
 
+    /// Where it stands in what was sent, and in the answer.
+    pub(crate) fn places(&self) -> (&Pointer, &Pointer) {
+        (&self.sent, &self.got)
+    }
+
     /// Equal texts, numbers as written, and flags. What was not sent is not compared; what was sent has to come back.
     pub(crate) fn holds(&self, sent: Option<&Value>, seen: &Seen<'_>) -> bool {
         // Without the request at hand nothing can be recognised by it.

@@ -60,6 +60,11 @@ impl Document {
         PLACES.into_iter().filter(stands).collect()
     }
 
+    /// The document as it is written, with its places.
+    pub(crate) fn text(&self) -> &str {
+        &self.0
+    }
+
     /// Whether our key is the argument of this directive.
     pub(crate) fn has_directive(&self, name: &str) -> bool {
         let after = self.0.split_once(&format!("@{name}("));

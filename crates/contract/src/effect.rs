@@ -41,7 +41,7 @@ pub struct EffectInput<'a> {
 pub(crate) struct Effect {
     pub(crate) request: Request,
     pub(crate) body: Body,
-    set: Vec<(Pointer, Shape)>,
+    pub(crate) set: Vec<(Pointer, Shape)>,
     pub(crate) direct: bool,
     pub(crate) condition_checked: bool,
     pub(crate) condition: Option<Condition>,

@@ -177,8 +177,21 @@ impl Contract {
     /// The answers of its examples, for stand-ins that answer as the destination does.
     #[must_use]
     pub fn example_answers(&self) -> Vec<ExampleAnswer> {
+        self.examples.answers()
+    }
+}
+
+impl Examples {
+    /// The submissions of these examples: parameters and payload.
+    pub(crate) fn submissions(&self) -> impl Iterator<Item = (&Map<String, Value>, &str)> {
+        let list = self.list.iter();
+        list.map(|example| (&example.params, example.payload.as_str()))
+    }
+
+    /// The answers of these examples.
+    pub(crate) fn answers(&self) -> Vec<ExampleAnswer> {
         let mut answers = Vec::new();
-        for example in &self.examples.list {
+        for example in &self.list {
             if let Some((given, meaning)) = &example.answer {
                 answers.push(ExampleAnswer {
                     to: "effect",

@@ -3,9 +3,26 @@
 //! Requests are recognised here that the rest of this crate builds, and answers are written that the rest of it reads. What
 //! is written is read back before it is given out, so that the two cannot drift apart.
 
+mod draft;
+mod examples;
+mod fit;
+mod keys;
+mod recognise;
+mod report;
+mod say;
+mod sent;
+mod show;
+
 use factum_core::Span;
 
 use crate::contract::Contract;
+
+pub use examples::ExampleRequest;
+pub use keys::{Concurrent, OtherContent, Repeats, Replays};
+pub use recognise::{Asked, Question, Wanted};
+pub use report::{Report, ReportOf, Reported};
+pub use say::{About, Said, Spoken};
+pub use show::{Item, Page, Paging, Progress};
 
 impl Contract {
     /// What the destination has to do, to behave as the contract says.

@@ -31,28 +31,28 @@ pub(crate) struct Lookup {
     pub(crate) by: LookupBy,
     pub(crate) request: Request,
     /// The path of a further page, where pages are asked for one by one.
-    next_path: Option<Template>,
-    success: StatusSet,
+    pub(crate) next_path: Option<Template>,
+    pub(crate) success: StatusSet,
     /// What an answer has to be beside its status, to be read at all.
-    found: Option<When>,
+    pub(crate) found: Option<When>,
     /// How the destination says that there is nothing, where it has an answer of its own for it.
-    absent: Option<When>,
+    pub(crate) absent: Option<When>,
     /// How it says that there are several, where it does not show them.
-    several: Option<When>,
+    pub(crate) several: Option<When>,
     /// Where the items stand; none where the whole body is the one item.
-    items: Option<Pointer>,
-    ours: Ours,
-    receipt: Option<Take>,
-    queued: Vec<JsonTest>,
-    object: Option<Pointer>,
-    complete: Complete,
-    pages: Pages,
+    pub(crate) items: Option<Pointer>,
+    pub(crate) ours: Ours,
+    pub(crate) receipt: Option<Take>,
+    pub(crate) queued: Vec<JsonTest>,
+    pub(crate) object: Option<Pointer>,
+    pub(crate) complete: Complete,
+    pub(crate) pages: Pages,
     /// There is a further page only if these hold.
-    more: Vec<JsonTest>,
-    pages_max: u32,
+    pub(crate) more: Vec<JsonTest>,
+    pub(crate) pages_max: u32,
     /// No more items than these are ever shown.
-    result_cap: Option<usize>,
-    others: Others,
+    pub(crate) result_cap: Option<usize>,
+    pub(crate) others: Others,
     pub(crate) authority: Authority,
     pub(crate) lag: Span,
     pub(crate) visible_for: Option<Span>,
@@ -71,7 +71,7 @@ struct About {
 
 /// How an item is recognised as ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Ours {
+pub(crate) enum Ours {
     /// This member equals our mark.
     Member(Pointer),
     /// The address that was asked holds our mark: whatever is there is ours.
@@ -82,7 +82,7 @@ enum Ours {
 
 /// How further pages are asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Pages {
+pub(crate) enum Pages {
     /// There is only one.
     One,
     /// By the cursor that stands here.
@@ -136,7 +136,7 @@ words! {
 
 /// How an answer shows that it holds everything there is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Complete {
+pub(crate) enum Complete {
     /// It always does, or the pages do.
     Always,
     /// These hold.
@@ -149,7 +149,7 @@ enum Complete {
 
 /// What items without our mark mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Others {
+pub(crate) enum Others {
     /// The question was not answered as it was asked: absence does not count.
     Inconclusive,
     /// The question finds similar ones as well.

@@ -23,23 +23,23 @@ use crate::when::{Seen, StatusSet, When};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Poll {
     pub(crate) request: Request,
-    success: StatusSet,
-    completed: When,
-    working: When,
-    failed: Option<When>,
-    receipt: Option<Take>,
-    why: Option<Pointer>,
-    every: Option<Span>,
+    pub(crate) success: StatusSet,
+    pub(crate) completed: When,
+    pub(crate) working: When,
+    pub(crate) failed: Option<When>,
+    pub(crate) receipt: Option<Take>,
+    pub(crate) why: Option<Pointer>,
+    pub(crate) every: Option<Span>,
 }
 
 /// The section `[cancel]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cancel {
     pub(crate) request: Request,
-    confirmed: When,
-    object: Option<Pointer>,
-    too_late: Option<When>,
-    too_late_receipt: Option<Take>,
+    pub(crate) confirmed: When,
+    pub(crate) object: Option<Pointer>,
+    pub(crate) too_late: Option<When>,
+    pub(crate) too_late_receipt: Option<Take>,
     pub(crate) refuses_later_arrivals: bool,
     pub(crate) retention: Retention,
 }
@@ -47,9 +47,9 @@ pub(crate) struct Cancel {
 /// The section `[whoami]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WhoAmI {
-    request: Request,
-    success: StatusSet,
-    account: Pointer,
+    pub(crate) request: Request,
+    pub(crate) success: StatusSet,
+    pub(crate) account: Pointer,
 }
 
 impl Poll {

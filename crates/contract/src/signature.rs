@@ -20,17 +20,17 @@ use crate::source::{Node, Section};
 /// `signature` of `[callback]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Signature {
-    scheme: Scheme,
-    header: String,
-    algorithm: Algorithm,
-    encoding: Encoding,
+    pub(crate) scheme: Scheme,
+    pub(crate) header: String,
+    pub(crate) algorithm: Algorithm,
+    pub(crate) encoding: Encoding,
     /// Written before the signature, or before the secret.
-    prefix: String,
+    pub(crate) prefix: String,
     /// What is signed: text with `{body}`, `{url}`, `{timestamp}` and `{id}`.
-    signed: String,
-    timestamp: Option<String>,
-    tolerance: Span,
-    id: Option<String>,
+    pub(crate) signed: String,
+    pub(crate) timestamp: Option<String>,
+    pub(crate) tolerance: Span,
+    pub(crate) id: Option<String>,
 }
 
 words! {
@@ -273,7 +273,9 @@ impl Signature {
             | Scheme::Adyen
             | Scheme::Hmac => {
                 let secret = self.secret(secret)?;
-                let text = self.signed_bytes(delivery, timestamp, id.as_deref());
+                let (time, name) = (timestamp.unwrap_or_default(), id.as_deref());
+                let (url, name) = (delivery.url.unwrap_or_default(), name.unwrap_or_default());
+                let text = self.text_to_sign(delivery.body, url, time, name);
                 let fits = |given: &&str| {
                     let mac = match self.encoding {
                         Encoding::Hex => unhex(given),
@@ -339,7 +341,7 @@ impl Signature {
         Ok((time, stripped))
     }
 
-    fn secret(&self, secret: &[u8]) -> Result<Vec<u8>, CallbackRefused> {
+    pub(crate) fn secret(&self, secret: &[u8]) -> Result<Vec<u8>, CallbackRefused> {
         if self.scheme != Scheme::StandardWebhooks {
             return Ok(secret.to_vec());
         }
@@ -349,12 +351,7 @@ impl Signature {
     }
 
     /// The bytes that are signed. The body stands in them as it came, whatever it holds.
-    fn signed_bytes(
-        &self,
-        delivery: &Delivery<'_>,
-        timestamp: Option<&str>,
-        id: Option<&str>,
-    ) -> Vec<u8> {
+    pub(crate) fn text_to_sign(&self, body: &[u8], url: &str, timestamp: &str, id: &str) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut rest = self.signed.as_str();
         while let Some(at) = rest.find('{') {
@@ -362,10 +359,10 @@ impl Signature {
             bytes.extend(before.as_bytes());
             let (name, after) = after[1..].split_once('}').unwrap_or((&after[1..], ""));
             match name {
-                "body" => bytes.extend(delivery.body),
-                "url" => bytes.extend(delivery.url.unwrap_or_default().as_bytes()),
-                "timestamp" => bytes.extend(timestamp.unwrap_or_default().as_bytes()),
-                _ => bytes.extend(id.unwrap_or_default().as_bytes()),
+                "body" => bytes.extend(body),
+                "url" => bytes.extend(url.as_bytes()),
+                "timestamp" => bytes.extend(timestamp.as_bytes()),
+                _ => bytes.extend(id.as_bytes()),
             }
             rest = after;
         }

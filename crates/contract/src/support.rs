@@ -55,6 +55,16 @@ impl Support {
         shown.then(|| mark.holds(seen, ours))
     }
 
+    /// How an answer looks whose key was looked at.
+    pub(crate) fn honoured(&self) -> Option<&When> {
+        self.key_honoured.as_ref()
+    }
+
+    /// Where our mark stands in what was made.
+    pub(crate) fn kept(&self) -> Option<&Mark> {
+        self.marker_kept.as_ref()
+    }
+
     fn marks_reference(&self) -> bool {
         let mark = self.marker_kept.as_ref();
         mark.is_some_and(|mark| mark.with == LookupBy::Reference)

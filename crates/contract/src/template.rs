@@ -96,6 +96,14 @@ impl Template {
         }
     }
 
+    /// What stands between its places, and their names, in order: the one where the other is none.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = (Option<&str>, Option<&str>)> {
+        self.0.iter().map(|piece| match piece {
+            Piece::Text(text) => (Some(text.as_str()), None),
+            Piece::Place(name) => (None, Some(name.as_str())),
+        })
+    }
+
     /// Filled as plain text.
     pub(crate) fn fill(&self, values: &Values<'_>) -> Result<String, BuildError> {
         let mut filled = String::new();
@@ -244,7 +252,7 @@ fn leaves_segment(value: &str) -> bool {
     false
 }
 
-fn decoded(text: &str) -> String {
+pub(crate) fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, after @ ..] = rest {

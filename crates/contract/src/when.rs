@@ -230,7 +230,7 @@ impl TextTest {
 }
 
 impl HeaderTest {
-    fn holds(&self, answer: &HttpAnswer) -> bool {
+    pub(crate) fn holds(&self, answer: &HttpAnswer) -> bool {
         let values = answer.headers.iter();
         let mut values = values
             .filter(|(name, _)| *name == self.name)

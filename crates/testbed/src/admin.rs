@@ -21,7 +21,9 @@ pub(crate) fn answer(shared: &Shared, route: Admin, target: &str, body: &[u8]) -
         ),
         Admin::Counts => filtered(target, |filter| json!(shared.counts(filter))),
         Admin::Table => {
-            let table = counts::table(|filter| shared.counts(filter));
+            let table = counts::table(&shared.see(World::stand_ins), |filter| {
+                shared.counts(filter)
+            });
             Answer {
                 status: 200,
                 headers: Vec::new(),
@@ -46,17 +48,16 @@ fn filtered(target: &str, look: impl FnOnce(&Filter) -> serde_json::Value) -> An
 }
 
 fn filter(target: &str) -> Result<Filter, String> {
-    let kind =
-        match query(target, "kind").as_deref() {
-            None => None,
-            Some("elsewhere") => Some(Kind::Elsewhere),
-            Some(name) => {
-                let kind = Kind::from_name(name);
-                Some(kind.ok_or(
-                    "kind: is none; use key, cancel, lookup, lagging, neither or elsewhere",
+    let kind = match query(target, "kind").as_deref() {
+        None => None,
+        Some("elsewhere") => Some(Kind::Elsewhere),
+        Some(name) => {
+            let kind = Kind::from_name(name);
+            Some(kind.ok_or(
+                    "kind: is none; use key, cancel, lookup, lagging, neither, elsewhere or an operation such as zendesk.ticket.create",
                 )?)
-            }
-        };
+        }
+    };
     let mode = match query(target, "mode").as_deref() {
         None => None,
         Some(name) => Some(Mode::from_name(name).ok_or("mode: is none; use sync or queued")?),

@@ -1,5 +1,7 @@
 //! What a destination answers, as a value. Writing it to a socket, whole or in pieces, is the wire's part.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use crate::ledger::{Event, Row};
@@ -8,7 +10,7 @@ use crate::ledger::{Event, Row};
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) headers: Vec<(Cow<'static, str>, String)>,
     pub(crate) body: Body,
 }
 
@@ -18,6 +20,8 @@ pub(crate) enum Body {
     Json(Value),
     Text(String),
     Html(&'static str),
+    /// As it is; its content type is among the headers.
+    Raw(Vec<u8>),
     Empty,
 }
 
@@ -36,7 +40,7 @@ impl Answer {
     }
 
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Answer {
-        self.headers.push((name, value.into()));
+        self.headers.push((name.into(), value.into()));
         self
     }
 
@@ -126,6 +130,8 @@ pub(crate) fn reason(status: u16) -> &'static str {
         201 => "Created",
         202 => "Accepted",
         301 => "Moved Permanently",
+        204 => "No Content",
+        207 => "Multi-Status",
         302 => "Found",
         303 => "See Other",
         307 => "Temporary Redirect",
@@ -136,6 +142,8 @@ pub(crate) fn reason(status: u16) -> &'static str {
         403 => "Forbidden",
         404 => "Not Found",
         409 => "Conflict",
+        410 => "Gone",
+        412 => "Precondition Failed",
         413 => "Content Too Large",
         422 => "Unprocessable Content",
         429 => "Too Many Requests",

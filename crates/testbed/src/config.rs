@@ -55,12 +55,14 @@ pub struct Settings {
     pub replay_errors: bool,
     /// How long a queued effect stays in the queue. Default 300 ms.
     pub queue_delay: Duration,
-    /// How long after landing `lagging` shows an effect. Default 3 s.
+    /// How long after landing `lagging` shows an effect, and a stand-in that lies about its lookup. Default 3 s.
     pub search_lag: Duration,
     /// Whether `lagging` cuts its answer to the first page and calls it incomplete. Default no.
     pub truncate: bool,
     /// How long a request with `"behave":"slow"` takes, unless it brings its own `slow_ms`. Default 1 s.
     pub slow: Duration,
+    /// How long a stand-in works on an effect request; meanwhile a repeat is a concurrent one. Default 20 ms.
+    pub work: Duration,
     /// The `Retry-After` of 409, 429 and 503, in seconds. Default 1.
     pub retry_after_s: u32,
 }
@@ -74,6 +76,7 @@ impl Default for Settings {
             search_lag: Duration::from_secs(3),
             truncate: false,
             slow: Duration::from_secs(1),
+            work: Duration::from_millis(20),
             retry_after_s: 1,
         }
     }

@@ -152,7 +152,7 @@ fn add(by: &mut BTreeMap<String, u64>, business: &str) {
 const NAMED_MAX: usize = 20;
 
 /// A plain-text table, one line per destination that was used, and the business references with several effects.
-pub(crate) fn table(of: impl Fn(&Filter) -> Counts) -> String {
+pub(crate) fn table(stand_ins: &[Kind], of: impl Fn(&Filter) -> Counts) -> String {
     let mut text = format!(
         "{:<16}{:>11}{:>9}{:>12}{:>14}{:>10}{:>10}{:>10}{:>9}\n",
         "destination",
@@ -165,7 +165,7 @@ pub(crate) fn table(of: impl Fn(&Filter) -> Counts) -> String {
         "cancelled",
         "pending"
     );
-    for kind in Kind::ALL {
+    for kind in Kind::ALL.iter().chain(stand_ins) {
         for mode in Mode::ALL {
             let counts = of(&Filter::destination(*kind, *mode));
             if counts.deliveries == 0 && counts.total_effects == 0 {

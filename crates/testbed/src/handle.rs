@@ -45,7 +45,7 @@ impl Testbed {
             Some(path) => Ledger::open(path)?,
             None => Ledger::in_memory(),
         };
-        let world = World::new(ledger, config.settings.clone());
+        let world = World::new(ledger, config.settings.clone(), config.stand_ins.clone());
         let shared = Arc::new(Shared::new(world, &config));
         let (stop, stopped) = watch::channel(false);
         let (door, doors) = mpsc::channel(1);
@@ -290,7 +290,9 @@ impl LedgerView {
 
     /// A plain-text table for people.
     pub fn table(&self) -> String {
-        counts::table(|filter| self.shared.counts(filter))
+        counts::table(&self.shared.see(World::stand_ins), |filter| {
+            self.shared.counts(filter)
+        })
     }
 
     /// Waits until what passes the filter adds up to something that `enough` accepts. It looks once, then again

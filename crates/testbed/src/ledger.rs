@@ -13,9 +13,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 
-/// A kind of destination.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+pub use operation::Operation;
+
+mod operation;
+
+/// A kind of destination. Written as its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// Deduplicates by an idempotency key within a window.
     Key,
@@ -29,6 +32,25 @@ pub enum Kind {
     Neither,
     /// The place that redirects point to. Nothing is done there; it shows who follows.
     Elsewhere,
+    /// Stands in for this operation of the catalogue.
+    StandIn(Operation),
+}
+
+impl Serialize for Kind {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Kind {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Kind, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let kind = match name.as_str() {
+            "elsewhere" => Some(Kind::Elsewhere),
+            name => Kind::from_name(name),
+        };
+        kind.ok_or_else(|| serde::de::Error::custom(format!("{name} is no kind")))
+    }
 }
 
 impl Kind {
@@ -50,12 +72,14 @@ impl Kind {
             Kind::Lagging => "lagging",
             Kind::Neither => "neither",
             Kind::Elsewhere => "elsewhere",
+            Kind::StandIn(operation) => operation.name(),
         }
     }
 
-    /// The kind of this name that carries out effects, if there is one.
+    /// The kind of this name that carries out effects, if there is one: one of the five, or `provider.operation`.
     pub fn from_name(name: &str) -> Option<Kind> {
-        Kind::ALL.iter().copied().find(|kind| kind.name() == name)
+        let one = Kind::ALL.iter().copied().find(|kind| kind.name() == name);
+        one.or_else(|| Operation::named(name).map(Kind::StandIn))
     }
 }
 
@@ -176,12 +200,39 @@ pub struct Row {
     /// The fault that the request was hit by, as a rule names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
+    /// What arrived at a stand-in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<Box<Sent>>,
     /// Whether the row stands for one effect request that came over the wire. Counting these counts deliveries.
     #[serde(default, skip_serializing_if = "is_false")]
     pub wire: bool,
     /// Whether the true answer was lost, spoiled or held back by the fault.
     #[serde(default, skip_serializing_if = "is_false")]
     pub lost: bool,
+}
+
+/// An effect request as it arrived at a stand-in, without its credential.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sent {
+    /// The method.
+    pub method: String,
+    /// Path and query.
+    pub target: String,
+    /// The headers; names in lower case. The one that carries a credential is left out.
+    pub headers: Vec<(String, String)>,
+    /// The body; bytes that are no text are replaced.
+    pub body: String,
+    /// Where the key is known, and the key: two requests of one space and key are repeats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub space: Option<String>,
+    /// A hash of what is compared with other requests under the same key.
+    pub compared: String,
+    /// The condition that it was checked by, and what for: it is good for one effect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
+    /// What became of it stays under its key.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub stored: bool,
 }
 
 #[expect(

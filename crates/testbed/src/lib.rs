@@ -50,5 +50,5 @@ pub use config::{Config, Limits, Settings};
 pub use counts::{Counts, Filter};
 pub use error::Error;
 pub use handle::{Handle, LedgerView, Testbed};
-pub use ledger::{Event, Kind, Mode, Row};
+pub use ledger::{Event, Kind, Mode, Operation, Row, Sent};
 pub use stand_in::{Lie, StandIn};

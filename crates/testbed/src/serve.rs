@@ -4,6 +4,7 @@
 
 mod play;
 mod read;
+mod stand_in;
 
 use std::io;
 use std::sync::Arc;
@@ -70,6 +71,9 @@ async fn one(shared: &Shared, wire: &mut Wire, admin_only: bool) -> Result<Then,
         return Err(Trouble::Gone);
     };
     wire.now = shared.see(World::now);
+    if !admin_only && let Some(operations) = stand_in::takes(shared, &head) {
+        return stand_in::request(shared, wire, &head, &operations).await;
+    }
     let route = Route::of(&head.method, &head.target);
     if admin_only && !matches!(route, Route::Admin(_)) {
         let message = "this address serves the administration only";
@@ -186,6 +190,7 @@ fn nameless(kind: Kind, mode: Mode, head: &Head) -> Delivery {
         behave: None,
         slow_ms: None,
         fault: Fault::None,
+        sent: None,
         wire: kind != Kind::Elsewhere,
     }
 }
@@ -215,7 +220,7 @@ fn parsed(route: &Effect, head: &Head, bytes: &[u8]) -> (Delivery, bool) {
 }
 
 /// FNV-1a 64 in hexadecimal: enough to tell two bodies of a test apart, and no more.
-fn digest(bytes: &[u8]) -> String {
+pub(super) fn digest(bytes: &[u8]) -> String {
     let hash = bytes.iter().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01B3)
     });

@@ -21,6 +21,8 @@ pub(crate) struct Head {
     pub(crate) target: String,
     pub(crate) key: Option<String>,
     pub(crate) authorization: Option<String>,
+    /// All headers; names in lower case.
+    pub(crate) headers: Vec<(String, String)>,
     pub(crate) keep_alive: bool,
     length: Length,
     expects_continue: bool,
@@ -268,16 +270,16 @@ fn parse(bytes: &[u8]) -> Result<Option<(Head, usize)>, Trouble> {
         target: request.path.unwrap_or_default().to_owned(),
         key: None,
         authorization: None,
+        headers: Vec::new(),
         keep_alive: request.version == Some(1),
         length: Length::Known(0),
         expects_continue: false,
     };
     for header in request.headers {
-        read_header(
-            &mut head,
-            header.name,
-            &String::from_utf8_lossy(header.value),
-        )?;
+        let value = String::from_utf8_lossy(header.value);
+        read_header(&mut head, header.name, &value)?;
+        let value = value.trim().to_owned();
+        head.headers.push((header.name.to_ascii_lowercase(), value));
     }
     Ok(Some((head, used)))
 }
@@ -314,6 +316,7 @@ fn read_header(head: &mut Head, name: &str, value: &str) -> Result<(), Trouble> 
 /// The answer as bytes, and how many of them are its head.
 fn encode(answer: &Answer, keep_alive: bool, now: i64) -> (Vec<u8>, usize) {
     let (kind, body) = match &answer.body {
+        Body::Raw(bytes) => ("", bytes.clone()),
         Body::Json(value) => ("application/json", value.to_string().into_bytes()),
         Body::Text(text) => ("text/plain; charset=utf-8", text.clone().into_bytes()),
         Body::Html(text) => ("text/html; charset=utf-8", text.as_bytes().to_vec()),

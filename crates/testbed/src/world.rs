@@ -5,9 +5,12 @@
 //! no socket here, and the only clock is [`World::now`].
 
 mod index;
+mod questions;
 mod search;
+mod stand_in;
 
 use std::io;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use factum_faults::Fault;
@@ -15,7 +18,8 @@ use factum_faults::Fault;
 use crate::answer::Answer;
 use crate::config::Settings;
 use crate::counts::{Counts, Filter};
-use crate::ledger::{Behave, Event, Kind, Ledger, Mode, Row};
+use crate::ledger::{Behave, Event, Kind, Ledger, Mode, Row, Sent};
+use crate::stand_in::StandIn;
 
 use index::Index;
 pub(crate) use search::Question;
@@ -32,6 +36,8 @@ pub(crate) struct Delivery {
     pub(crate) behave: Option<Behave>,
     pub(crate) slow_ms: Option<u64>,
     pub(crate) fault: Fault,
+    /// What arrived, at a stand-in.
+    pub(crate) sent: Option<Box<Sent>>,
     /// Whether it came over the wire, not from a proxy's repeat.
     pub(crate) wire: bool,
 }
@@ -53,10 +59,11 @@ pub(crate) struct World {
     /// How far the testbed's clock was moved ahead of the wall clock, in microseconds.
     ahead: i64,
     index: Index,
+    stands: Vec<Arc<StandIn>>,
 }
 
 impl World {
-    pub(crate) fn new(ledger: Ledger, settings: Settings) -> World {
+    pub(crate) fn new(ledger: Ledger, settings: Settings, stands: Vec<StandIn>) -> World {
         let mut index = Index::default();
         for seq in 1..=ledger.rows().len() as u64 {
             index.apply(&ledger, seq);
@@ -69,6 +76,7 @@ impl World {
             ledger,
             ahead,
             index,
+            stands: stands.into_iter().map(Arc::new).collect(),
         }
     }
 
@@ -116,6 +124,9 @@ impl World {
 
     /// Takes one effect request.
     pub(crate) fn arrive(&mut self, delivery: &Delivery) -> io::Result<Arrival> {
+        if let Kind::StandIn(_) = delivery.kind {
+            return self.arrive_at_stand_in(delivery);
+        }
         let now = self.now();
         if let Some(answer) = self.before_running(delivery, now)? {
             return Ok(Arrival::Answered(answer));
@@ -243,6 +254,9 @@ impl World {
         status: u16,
         code: &str,
     ) -> io::Result<Answer> {
+        if let Kind::StandIn(_) = delivery.kind {
+            return self.refuse_at_stand_in(delivery, status, code);
+        }
         let mut row = blank(Event::Refused, delivery, self.now());
         refused(&mut row, status, code);
         let answer = self.told(&row);
@@ -330,8 +344,14 @@ impl World {
             fault: None,
             ..first.clone()
         };
-        if first.event == Event::Begun {
-            return Ok(Some((seq, self.run(row)?)));
+        match (first.event, first.kind) {
+            (Event::Begun, Kind::StandIn(_)) => return Ok(Some((seq, self.run_stand_in(row)?))),
+            (_, Kind::StandIn(_)) => {
+                self.land_work(row)?;
+                return Ok(Some((seq, Answer::server_error(500))));
+            }
+            (Event::Begun, _) => return Ok(Some((seq, self.run(row)?))),
+            (_, _) => {}
         }
         row.status = None;
         if row.behave == Some(Behave::CompleteThenFail) {
@@ -370,6 +390,7 @@ fn blank(event: Event, delivery: &Delivery, at: i64) -> Row {
         key: delivery.key.clone(),
         digest: Some(delivery.digest.clone()),
         behave: delivery.behave,
+        sent: delivery.sent.clone(),
         fault: (delivery.fault != Fault::None).then(|| delivery.fault.to_string()),
         wire: delivery.wire,
         lost: delivery.wire && delivery.fault.loses_answer(),
@@ -397,6 +418,7 @@ fn empty(event: Event, kind: Kind, mode: Mode, at: i64) -> Row {
         ids: Vec::new(),
         behave: None,
         fault: None,
+        sent: None,
         wire: false,
         lost: false,
     }

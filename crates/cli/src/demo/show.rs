@@ -209,6 +209,7 @@ fn kind_says(kind: Kind) -> &'static str {
         Kind::Lagging => "lagging lookup",
         Kind::Neither => "neither",
         Kind::Elsewhere => "elsewhere",
+        Kind::StandIn(operation) => operation.name(),
     }
 }
 

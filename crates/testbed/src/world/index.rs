@@ -6,6 +6,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::ledger::{Event, Kind, Ledger, Mode, Row};
 
+use super::stand_in::Stands;
+
 /// A key or reference at one destination.
 pub(super) type Scope = (Kind, Mode, String);
 
@@ -35,6 +37,7 @@ pub(super) struct Index {
     /// Which row ended a begun or queued one.
     pub(super) ended: HashMap<u64, u64>,
     pub(super) ids: u64,
+    pub(super) stands: Stands,
 }
 
 impl Index {
@@ -60,6 +63,7 @@ impl Index {
         self.hold_key(row, first);
         self.hold_reference(row, first);
         self.hold_cancel(row, ledger);
+        self.stands.apply(row, first);
     }
 
     /// `key`: a key is held from its first arrival, with the answer as soon as there is one.
@@ -109,7 +113,7 @@ impl Index {
 
     /// `cancel`: what stands under a key, and what a cancel ends.
     fn hold_cancel(&mut self, row: &Row, ledger: &Ledger) {
-        let (Kind::Cancel, Some(key)) = (row.kind, &row.key) else {
+        let (Kind::Cancel | Kind::StandIn(_), Some(key)) = (row.kind, &row.key) else {
             return;
         };
         let scope = (row.kind, row.mode, key.clone());

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
+use factum_contract::{HttpAnswer, HttpRequest};
 use factum_faults::FaultPlan;
 use factum_testbed::{Config, Handle, Testbed};
 use serde_json::{Value, json};
@@ -193,4 +194,38 @@ pub(crate) async fn with_faults(rules: &str) -> Handle {
 /// A body with reference and business reference.
 pub(crate) fn order(name: &str) -> Value {
     json!({"reference": format!("ref-{name}"), "business": name, "text": "hello"})
+}
+
+/// Sends a request that a contract has built, and gives back what a contract reads.
+pub(crate) async fn exchange(to: SocketAddr, request: &HttpRequest) -> (End, HttpAnswer) {
+    let Ok(mut stream) = TcpStream::connect(to).await else {
+        return (End::Refused, HttpAnswer::default());
+    };
+    let mut bytes = format!(
+        "{} {} HTTP/1.1\r\nhost: stand-in\r\ncontent-length: {}\r\n",
+        request.method,
+        request.path_and_query,
+        request.body.len()
+    );
+    for (name, value) in &request.headers {
+        bytes.push_str(&format!("{name}: {value}\r\n"));
+    }
+    let mut bytes = format!("{bytes}\r\n").into_bytes();
+    bytes.extend(&request.body);
+    if stream.write_all(&bytes).await.is_err() {
+        return (End::Reset, HttpAnswer::default());
+    }
+    let reply = reply(&mut stream).await;
+    let lines = reply
+        .head
+        .lines()
+        .filter_map(|line| line.split_once(": "))
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()));
+    let answer = HttpAnswer {
+        status: reply.status,
+        headers: lines.collect(),
+        body: reply.text.into_bytes(),
+        truncated: false,
+    };
+    (reply.end, answer)
 }

@@ -298,7 +298,7 @@ fn pieces(node: &Node<'_>, known: impl Fn(&str) -> Option<Piece>) -> Option<Vec<
 
 impl Algorithm {
     /// The MAC of `text` under `key`.
-    fn mac(self, key: &[u8], text: &[u8]) -> Vec<u8> {
+    pub(crate) fn mac(self, key: &[u8], text: &[u8]) -> Vec<u8> {
         const ANY: &str = "a key of any length is taken";
         match self {
             Self::Sha1 => Hmac::<Sha1>::new_from_slice(key)

@@ -1,9 +1,6 @@
 //! Deliveries that a destination sends by itself: their bodies, and the signatures over them.
 
-use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Map, Value};
-use sha1::Sha1;
-use sha2::{Sha256, Sha512};
 
 use factum_core::Timestamp;
 use factum_core::evidence::Callback as Fact;
@@ -15,7 +12,7 @@ use crate::body::{self, FormStyle};
 use crate::callback::{BodyKind, By, Callback};
 use crate::date;
 use crate::pointer::Pointer;
-use crate::signature::{Algorithm, Encoding, Scheme, Signature};
+use crate::signature::{Encoding, Scheme, Signature};
 use crate::when::JsonTest;
 
 /// What a delivery says.
@@ -196,7 +193,7 @@ impl Signature {
         }
         let mac = || {
             let text = self.text_to_sign(body, &seconds, id);
-            let mac = self.algorithm.mac(&self.secret(secret).ok()?, &text)?;
+            let mac = self.algorithm.mac(&self.secret(secret).ok()?, &text);
             Some(match self.encoding {
                 Encoding::Hex => mac.iter().map(|byte| format!("{byte:02x}")).collect(),
                 Encoding::Base64 => base64::encode(&mac),
@@ -210,31 +207,5 @@ impl Signature {
         };
         headers.push((self.header.clone(), format!("{}{value}", self.prefix)));
         Some(headers)
-    }
-}
-
-impl Algorithm {
-    fn mac(self, secret: &[u8], text: &[u8]) -> Option<Vec<u8>> {
-        // A key of any length is taken, so that there is nothing to refuse here.
-        Some(match self {
-            Self::Sha1 => Hmac::<Sha1>::new_from_slice(secret)
-                .ok()?
-                .chain_update(text)
-                .finalize()
-                .into_bytes()
-                .to_vec(),
-            Self::Sha256 => Hmac::<Sha256>::new_from_slice(secret)
-                .ok()?
-                .chain_update(text)
-                .finalize()
-                .into_bytes()
-                .to_vec(),
-            Self::Sha512 => Hmac::<Sha512>::new_from_slice(secret)
-                .ok()?
-                .chain_update(text)
-                .finalize()
-                .into_bytes()
-                .to_vec(),
-        })
     }
 }

@@ -111,7 +111,7 @@ impl Command {
                     "see the output above; run it again with --keep to look around",
                 )
             }),
-            Self::Testbed(args) => testbed::run(args, out).await,
+            Self::Testbed(args) => testbed::run(args, config, out).await,
             Self::Destination(command) => destination::run(command, config, out).await,
             Self::Contract(command) => contract::run(command, config, out).await,
             Self::Submit(args) => submit::run(args, config, out).await,

@@ -88,6 +88,26 @@ pub enum Fault {
         /// How long after the close the effect lands.
         ms: u64,
     },
+    /// Acts, and reports it twice, each time under the same name.
+    CallbackTwice,
+    /// Acts, and reports it after whatever is reported next.
+    CallbackReordered,
+    /// Acts; before the true report somebody else sends one that says the contrary, without the secret.
+    CallbackForged,
+    /// Acts, and reports it `ms` later.
+    CallbackLate {
+        /// How long the report is held back.
+        ms: u64,
+    },
+    /// Acts, and never reports it.
+    CallbackLost,
+    /// Acts, reports it at once, and holds the answer back for `ms`.
+    CallbackBeforeAnswer {
+        /// How long the answer is held back.
+        ms: u64,
+    },
+    /// Acts, reports it, and then reports the contrary.
+    CallbackContradictory,
 }
 
 /// What the parameter of a fault is, for the rule grammar.
@@ -119,6 +139,13 @@ impl Fault {
         Fault::TooMany429,
         Fault::DuplicateDelivery,
         Fault::DelayedCommit { ms: 500 },
+        Fault::CallbackTwice,
+        Fault::CallbackReordered,
+        Fault::CallbackForged,
+        Fault::CallbackLate { ms: 2_000 },
+        Fault::CallbackLost,
+        Fault::CallbackBeforeAnswer { ms: 500 },
+        Fault::CallbackContradictory,
     ];
 
     /// The word for this kind in rules, ledgers and documents. It leaves the parameter out.
@@ -143,6 +170,13 @@ impl Fault {
             Fault::TooMany429 => "too_many_429",
             Fault::DuplicateDelivery => "duplicate_delivery",
             Fault::DelayedCommit { .. } => "delayed_commit",
+            Fault::CallbackTwice => "callback_twice",
+            Fault::CallbackReordered => "callback_reordered",
+            Fault::CallbackForged => "callback_forged",
+            Fault::CallbackLate { .. } => "callback_late",
+            Fault::CallbackLost => "callback_lost",
+            Fault::CallbackBeforeAnswer { .. } => "callback_before_answer",
+            Fault::CallbackContradictory => "callback_contradictory",
         }
     }
 
@@ -176,6 +210,15 @@ impl Fault {
             Fault::TooMany429 => "acts, answers 429",
             Fault::DuplicateDelivery => "a proxy delivers twice; the caller gets the first answer",
             Fault::DelayedCommit { .. } => "closes at once, acts later",
+            Fault::CallbackTwice => "acts, reports it twice under the same name",
+            Fault::CallbackReordered => "acts, reports it after what is reported next",
+            Fault::CallbackForged => {
+                "acts; somebody without the secret reports the contrary before the true report"
+            }
+            Fault::CallbackLate { .. } => "acts, holds the report back for a time",
+            Fault::CallbackLost => "acts, never reports it",
+            Fault::CallbackBeforeAnswer { .. } => "acts, reports it, and answers only then",
+            Fault::CallbackContradictory => "acts, reports it, and then reports the contrary",
         }
     }
 
@@ -198,7 +241,14 @@ impl Fault {
             | Fault::Garbage
             | Fault::Status { .. }
             | Fault::Redirect { .. }
-            | Fault::TooMany429 => Acted::Yes,
+            | Fault::TooMany429
+            | Fault::CallbackTwice
+            | Fault::CallbackReordered
+            | Fault::CallbackForged
+            | Fault::CallbackLate { .. }
+            | Fault::CallbackLost
+            | Fault::CallbackBeforeAnswer { .. }
+            | Fault::CallbackContradictory => Acted::Yes,
             Fault::DuplicateDelivery => Acted::Twice,
             Fault::DelayedCommit { .. } => Acted::Later,
         }
@@ -211,7 +261,14 @@ impl Fault {
             Fault::None
             | Fault::Reject4xx { .. }
             | Fault::BusyBefore { .. }
-            | Fault::DuplicateDelivery => false,
+            | Fault::DuplicateDelivery
+            | Fault::CallbackTwice
+            | Fault::CallbackReordered
+            | Fault::CallbackForged
+            | Fault::CallbackLate { .. }
+            | Fault::CallbackLost
+            | Fault::CallbackBeforeAnswer { .. }
+            | Fault::CallbackContradictory => false,
             Fault::Refuse
             | Fault::CloseUnread
             | Fault::HangInAccept { .. }
@@ -228,6 +285,21 @@ impl Fault {
             | Fault::TooMany429
             | Fault::DelayedCommit { .. } => true,
         }
+    }
+
+    /// Whether the fault is one of the report that follows an effect, and not of the request. A rule that brings such a
+    /// fault is drawn for the class `callback` alone.
+    pub fn is_of_callback(self) -> bool {
+        matches!(
+            self,
+            Fault::CallbackTwice
+                | Fault::CallbackReordered
+                | Fault::CallbackForged
+                | Fault::CallbackLate { .. }
+                | Fault::CallbackLost
+                | Fault::CallbackBeforeAnswer { .. }
+                | Fault::CallbackContradictory
+        )
     }
 
     /// Whether the fault sets in before a request is read. A rule that names neither method, path nor reference draws
@@ -285,15 +357,31 @@ impl Fault {
                 "unknown until the attempt's lands_by has passed: an empty lookup before it proves \
                  nothing"
             }
+            Fault::CallbackTwice => "one fact: a report of the same name says nothing new",
+            Fault::CallbackReordered => {
+                "what each report says of the object that it names; their order says nothing"
+            }
+            Fault::CallbackForged => "nothing from the forged one: it is refused, and kept apart",
+            Fault::CallbackLate { .. } | Fault::CallbackLost => {
+                "accepted, until a poll or a lookup says more: that nothing is reported is no evidence"
+            }
+            Fault::CallbackBeforeAnswer { .. } => {
+                "what the report says, once it is matched by our mark; the answer then adds to it"
+            }
+            Fault::CallbackContradictory => {
+                "the effect existed; the contrary is for a person, or a reversal where the contract says so"
+            }
         }
     }
 
     /// What the parameter of this kind is.
     pub(crate) fn parameter(self) -> Parameter {
         match self {
-            Fault::HangInAccept { .. } | Fault::LateAnswer { .. } | Fault::DelayedCommit { .. } => {
-                Parameter::Milliseconds
-            }
+            Fault::HangInAccept { .. }
+            | Fault::LateAnswer { .. }
+            | Fault::DelayedCommit { .. }
+            | Fault::CallbackLate { .. }
+            | Fault::CallbackBeforeAnswer { .. } => Parameter::Milliseconds,
             Fault::Reject4xx { .. } => Parameter::Code(REJECT_CODES),
             Fault::BusyBefore { .. } => Parameter::Code(BUSY_CODES),
             Fault::Status { .. } => Parameter::Code(STATUS_CODES),
@@ -309,7 +397,12 @@ impl Fault {
             | Fault::Empty2xx
             | Fault::Garbage
             | Fault::TooMany429
-            | Fault::DuplicateDelivery => Parameter::Absent,
+            | Fault::DuplicateDelivery
+            | Fault::CallbackTwice
+            | Fault::CallbackReordered
+            | Fault::CallbackForged
+            | Fault::CallbackLost
+            | Fault::CallbackContradictory => Parameter::Absent,
         }
     }
 
@@ -319,6 +412,8 @@ impl Fault {
             Fault::HangInAccept { .. } => Fault::HangInAccept { ms: value },
             Fault::LateAnswer { .. } => Fault::LateAnswer { ms: value },
             Fault::DelayedCommit { .. } => Fault::DelayedCommit { ms: value },
+            Fault::CallbackLate { .. } => Fault::CallbackLate { ms: value },
+            Fault::CallbackBeforeAnswer { .. } => Fault::CallbackBeforeAnswer { ms: value },
             other => other,
         }
     }
@@ -339,7 +434,11 @@ impl Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Fault::HangInAccept { ms } | Fault::LateAnswer { ms } | Fault::DelayedCommit { ms } => {
+            Fault::HangInAccept { ms }
+            | Fault::LateAnswer { ms }
+            | Fault::DelayedCommit { ms }
+            | Fault::CallbackLate { ms }
+            | Fault::CallbackBeforeAnswer { ms } => {
                 write!(f, "{}={ms}", self.name())
             }
             Fault::Reject4xx { code }

@@ -49,7 +49,8 @@ pub(crate) fn probability(class: Class, p: u32) -> u32 {
         Class::Effect => p,
         Class::Lookup | Class::Poll | Class::Cancel => p / 4,
         Class::Connection => p / 20,
-        Class::Other => 0,
+        // Reports are lost by rules of their own: the mix is of answers.
+        Class::Callback | Class::Other => 0,
     }
 }
 
@@ -59,7 +60,7 @@ pub(crate) fn pick(class: Class, durations: Durations, chance: &mut Chance) -> F
         Class::Effect => weighted(&effect_mix(durations), chance),
         Class::Lookup | Class::Poll | Class::Cancel => weighted(READ_MIX, chance),
         Class::Connection => Fault::Refuse,
-        Class::Other => Fault::None,
+        Class::Callback | Class::Other => Fault::None,
     }
 }
 

@@ -210,6 +210,17 @@ fn duration(rule: &mut Rule, name: &str, value: &str) -> Result<(), Mistake> {
 
 /// A connection has neither method, path nor reference, so a rule that asks for them there could never fire.
 fn fits(rule: &Rule) -> Result<(), Mistake> {
+    if let (Brings::One(fault), Some(class)) = (rule.brings, rule.class) {
+        let wrong = match (fault.is_of_callback(), class == Class::Callback) {
+            (true, false) => Some(format!("{} happens to reports", fault.name())),
+            (false, true) => Some(format!("{} happens to requests", fault.name())),
+            (_, _) => None,
+        };
+        if let (Some(wrong), true) = (wrong, fault != Fault::None) {
+            let remedy = "leave the class out, or name another fault";
+            return Err(mistake("class", wrong, remedy));
+        }
+    }
     if rule.class != Some(Class::Connection) {
         return Ok(());
     }

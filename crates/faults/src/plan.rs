@@ -24,6 +24,8 @@ pub enum Class {
     Poll,
     /// A cancel by key.
     Cancel,
+    /// A report that follows an effect.
+    Callback,
     /// Anything else.
     Other,
 }
@@ -36,6 +38,7 @@ impl Class {
         Class::Lookup,
         Class::Poll,
         Class::Cancel,
+        Class::Callback,
         Class::Other,
     ];
 
@@ -47,6 +50,7 @@ impl Class {
             Class::Lookup => "lookup",
             Class::Poll => "poll",
             Class::Cancel => "cancel",
+            Class::Callback => "callback",
             Class::Other => "other",
         }
     }
@@ -120,7 +124,10 @@ impl Rule {
         let of_this_moment = match (self.brings, request.class) {
             (Brings::Loss(_), _) => true,
             (Brings::One(_), Class::Connection) => self.at_connection(),
-            (Brings::One(_), _) => !self.at_connection(),
+            (Brings::One(fault), Class::Callback) => {
+                fault.is_of_callback() || self.class == Some(Class::Callback)
+            }
+            (Brings::One(fault), _) => !fault.is_of_callback() && !self.at_connection(),
         };
         of_this_moment
             && self.class.is_none_or(|class| class == request.class)
@@ -189,7 +196,7 @@ impl FaultPlan {
     /// rule   = fault ["=" parameter] *("," member "=" value)
     /// fault  = a name of Fault, or "loss" (the documented mix of lost answers)
     ///
-    /// parameter   late_answer, hang_in_accept, delayed_commit: milliseconds
+    /// parameter   late_answer, hang_in_accept, delayed_commit, callback_late, callback_before_answer: milliseconds
     ///             status: 500 502 503 504      redirect: 301 302 303 307 308
     ///             busy_before: 503 429         reject_4xx: 422 400 403 404
     ///
@@ -198,7 +205,7 @@ impl FaultPlan {
     /// p=0.3           with this probability, drawn from (seed, rule, stream, n)
     /// times=2         fire at most this often
     /// per=reference   n, every and times count for each reference by itself
-    /// class=lookup    connection, effect, lookup, poll, cancel, other
+    /// class=lookup    connection, effect, lookup, poll, cancel, callback, other
     /// method=POST     only this method
     /// path=/key/      only paths that begin so
     /// ref=order-7     only this business reference

@@ -24,10 +24,30 @@ pub struct Config {
     pub bearer: Option<String>,
     /// Destinations of the catalogue that are stood in for, beside the five kinds. Default: none.
     pub stand_ins: Vec<StandIn>,
+    /// Where effects are reported to, signed: those of queued work of the five kinds, and those of stand-ins whose contract
+    /// describes such a report. Default: nowhere.
+    pub callbacks: Option<CallbackTo>,
     /// How the destinations behave.
     pub settings: Settings,
     /// What is bounded.
     pub limits: Limits,
+}
+
+/// Where effects are reported to.
+#[derive(Clone, PartialEq, Eq)]
+pub struct CallbackTo {
+    /// The address: `http://127.0.0.1:7420/v1/callbacks/…`. Loopback only, since reports are signed with a secret of tests.
+    pub url: String,
+    /// The secret, in the form that the contract's scheme wants.
+    pub secret: Vec<u8>,
+}
+
+impl std::fmt::Debug for CallbackTo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CallbackTo")
+            .field("url", &self.url)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Default for Config {
@@ -40,6 +60,7 @@ impl Default for Config {
             faults: FaultPlan::none(),
             bearer: None,
             stand_ins: Vec::new(),
+            callbacks: None,
             settings: Settings::default(),
             limits: Limits::default(),
         }

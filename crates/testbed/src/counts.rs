@@ -84,6 +84,9 @@ pub struct Counts {
     pub refused_connections: u64,
     /// Connections that ended before a request was complete, since the start, whatever the filter.
     pub cut_off: u64,
+    /// Reports that were taken with a 2xx since the start, whatever the filter; a forged one that was refused is none.
+    #[serde(default)]
+    pub callbacks: u64,
 }
 
 impl Counts {

@@ -31,6 +31,9 @@ pub enum Error {
     /// Another process writes the ledger.
     #[error("the ledger {} is in use by another process; end it or name another file", .0.display())]
     LedgerInUse(PathBuf),
+    /// The address of reports is none that the testbed sends to.
+    #[error("{0} is no address for reports; write http://127.0.0.1:PORT/PATH")]
+    CallbackUrl(String),
     /// A line before the last is no row. A torn last line is dropped and no error.
     #[error("the ledger {} is damaged at line {line}; move it away or remove that line", path.display())]
     LedgerDamaged {

@@ -13,6 +13,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::sleep;
 
+use crate::callbacks;
 use crate::config::{Config, Settings};
 use crate::counts::{self, Counts, Filter};
 use crate::error::Error;
@@ -46,7 +47,13 @@ impl Testbed {
             None => Ledger::in_memory(),
         };
         let world = World::new(ledger, config.settings.clone(), config.stand_ins.clone());
-        let shared = Arc::new(Shared::new(world, &config));
+        let reports = match &config.callbacks {
+            Some(to) => Some(callbacks::Reporter::new(to)?),
+            None => None,
+        };
+        let (notices, noticed) = mpsc::unbounded_channel();
+        let notices = reports.as_ref().map(|_| notices);
+        let shared = Arc::new(Shared::new(world, &config, notices));
         let (stop, stopped) = watch::channel(false);
         let (door, doors) = mpsc::channel(1);
         let mut tasks = vec![
@@ -60,6 +67,10 @@ impl Testbed {
                 false,
             )),
         ];
+        if let Some(reports) = reports {
+            let shared = shared.clone();
+            tasks.push(tokio::spawn(reports.run(shared, noticed, stopped.clone())));
+        }
         if let Some(admin) = admin {
             // The sender is gone at once: the administration's door cannot be shut.
             let (_, doors) = mpsc::channel(1);

@@ -9,6 +9,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
+use factum_faults::Fault;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -200,6 +201,9 @@ pub struct Row {
     /// The fault that the request was hit by, as a rule names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
+    /// What happens to the report of this effect. Drawn when the request arrives; a restarted testbed has forgotten it.
+    #[serde(skip)]
+    pub(crate) callback: Option<Fault>,
     /// What arrived at a stand-in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<Box<Sent>>,

@@ -15,6 +15,9 @@
 //! requests lose their answer; the [`LedgerView`] says what happened all the same. It is the oracle of every test: it
 //! counts effects here, never in the tables of whoever sent them.
 //!
+//! Beside them a [`StandIn`] behaves as the contract of an operation of the catalogue says, or breaks one of its promises on
+//! purpose ([`Lie`]). Whoever is named in [`Config::callbacks`] is told of effects.
+//!
 //! The testbed is no model of a good server. It knows nothing of the engine, retries nothing, follows nothing, and
 //! refuses to listen on anything but loopback, since its administration is open to every caller.
 //!
@@ -34,6 +37,7 @@
 
 mod admin;
 mod answer;
+mod callbacks;
 mod config;
 mod counts;
 mod error;
@@ -46,7 +50,7 @@ mod stand_in;
 mod wire;
 mod world;
 
-pub use config::{Config, Limits, Settings};
+pub use config::{CallbackTo, Config, Limits, Settings};
 pub use counts::{Counts, Filter};
 pub use error::Error;
 pub use handle::{Handle, LedgerView, Testbed};

@@ -9,10 +9,12 @@ mod stand_in;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use factum_faults::{Class, Fault, Request};
 use serde_json::json;
 use tokio::net::TcpStream;
+use tokio::time::sleep;
 
 use crate::admin;
 use crate::answer::Answer;
@@ -133,6 +135,7 @@ async fn effect(
         (delivery, well_formed) = parsed(&route, head, &wire.body(head).await?);
     }
     delivery.fault = fault;
+    delivery.callback = callback_fault(shared, head, &delivery.business);
     let at_the_door = match fault {
         Fault::Refuse | Fault::CloseUnread | Fault::HangInAccept { .. } | Fault::CloseAfterRead => {
             shared.change(|world| world.drop_delivery(&delivery))?;
@@ -151,7 +154,27 @@ async fn effect(
             Some(pending) => pending.answer().await,
         },
     };
+    reported_first(delivery.callback).await;
     give(shared, wire, &answer, fault, head.keep_alive).await
+}
+
+/// What is to happen to the report of an effect that this request may have; none where nothing is reported.
+fn callback_fault(shared: &Shared, head: &Head, business: &str) -> Option<Fault> {
+    shared.reports().then(|| {
+        shared.draw(&Request {
+            class: Class::Callback,
+            method: &head.method,
+            path: &head.target,
+            reference: business,
+        })
+    })
+}
+
+/// Holds an answer back whose effect is to be reported first.
+async fn reported_first(fault: Option<Fault>) {
+    if let Some(Fault::CallbackBeforeAnswer { ms }) = fault {
+        sleep(Duration::from_millis(ms)).await;
+    }
 }
 
 /// Lets the destination act, twice where a proxy repeats. None: the connection ends before the effect lands.
@@ -190,6 +213,7 @@ fn nameless(kind: Kind, mode: Mode, head: &Head) -> Delivery {
         behave: None,
         slow_ms: None,
         fault: Fault::None,
+        callback: None,
         sent: None,
         wire: kind != Kind::Elsewhere,
     }

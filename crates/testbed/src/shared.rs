@@ -9,9 +9,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use factum_faults::{Draws, Fault, FaultPlan, Request};
-use tokio::sync::{Notify, oneshot, watch};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use crate::answer::Answer;
+use crate::callbacks::Notice;
 use crate::config::{Config, Limits};
 use crate::counts::{Counts, Filter};
 use crate::world::{Arrival, Delivery, World};
@@ -25,6 +26,10 @@ pub(crate) struct Shared {
     pub(crate) landing: Notify,
     /// The number of rows, whenever it changes.
     changed: watch::Sender<u64>,
+    /// Whoever sends reports, where there are any to send.
+    notices: Option<mpsc::UnboundedSender<Notice>>,
+    /// The last row that was looked at for something to report.
+    looked: AtomicU64,
     pub(crate) tallies: Tallies,
     pub(crate) bearer: Option<String>,
     pub(crate) limits: Limits,
@@ -37,6 +42,7 @@ pub(crate) struct Tallies {
     pub(crate) polls: AtomicU64,
     pub(crate) refused_connections: AtomicU64,
     pub(crate) cut_off: AtomicU64,
+    pub(crate) callbacks: AtomicU64,
 }
 
 impl Tallies {
@@ -46,8 +52,9 @@ impl Tallies {
             polls,
             refused_connections,
             cut_off,
+            callbacks,
         } = self;
-        for tally in [lookups, polls, refused_connections, cut_off] {
+        for tally in [lookups, polls, refused_connections, cut_off, callbacks] {
             tally.store(0, Ordering::Relaxed);
         }
     }
@@ -78,8 +85,14 @@ impl Pending {
 }
 
 impl Shared {
-    pub(crate) fn new(world: World, config: &Config) -> Shared {
+    pub(crate) fn new(
+        world: World,
+        config: &Config,
+        notices: Option<mpsc::UnboundedSender<Notice>>,
+    ) -> Shared {
         Shared {
+            notices,
+            looked: AtomicU64::new(world.row_count()),
             state: Mutex::new(State {
                 world,
                 waiting: HashMap::new(),
@@ -170,11 +183,13 @@ impl Shared {
             polls,
             refused_connections,
             cut_off,
+            callbacks,
         } = &self.tallies;
         counts.lookups = lookups.load(Ordering::Relaxed);
         counts.polls = polls.load(Ordering::Relaxed);
         counts.refused_connections = refused_connections.load(Ordering::Relaxed);
         counts.cut_off = cut_off.load(Ordering::Relaxed);
+        counts.callbacks = callbacks.load(Ordering::Relaxed);
         counts
     }
 
@@ -182,7 +197,24 @@ impl Shared {
         self.changed.subscribe()
     }
 
+    /// Whether effects are reported to anybody.
+    pub(crate) fn reports(&self) -> bool {
+        self.notices.is_some()
+    }
+
+    fn report(&self, state: &State) {
+        let Some(notices) = &self.notices else { return };
+        let before = self.looked.swap(state.world.row_count(), Ordering::Relaxed);
+        for row in state.world.rows_after(before) {
+            if let Some(notice) = state.world.notice(row) {
+                // Whoever sends them ends with the testbed, and nobody is left to be told.
+                let _ = notices.send(notice);
+            }
+        }
+    }
+
     fn tell(&self, state: &State) {
+        self.report(state);
         self.changed.send_if_modified(|rows| {
             let now = state.world.row_count();
             std::mem::replace(rows, now) != now

@@ -16,6 +16,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use factum_faults::Fault;
 
 use crate::answer::Answer;
+use crate::callbacks::Notice;
 use crate::config::Settings;
 use crate::counts::{Counts, Filter};
 use crate::ledger::{Behave, Event, Kind, Ledger, Mode, Row, Sent};
@@ -36,6 +37,8 @@ pub(crate) struct Delivery {
     pub(crate) behave: Option<Behave>,
     pub(crate) slow_ms: Option<u64>,
     pub(crate) fault: Fault,
+    /// What happens to the report of its effect.
+    pub(crate) callback: Option<Fault>,
     /// What arrived, at a stand-in.
     pub(crate) sent: Option<Box<Sent>>,
     /// Whether it came over the wire, not from a proxy's repeat.
@@ -223,9 +226,48 @@ impl World {
             Mode::Queued => {
                 row.event = Event::Queued;
                 row.job = Some(format!("J-{}", self.index.jobs.len() + 1));
-                row.due = Some(row.at.saturating_add(micros(self.settings.queue_delay)));
+                row.due = Some(row.at.saturating_add(self.queued_for(row)));
             }
         }
+    }
+
+    /// How long work stays in the queue, in microseconds: none where it is to be reported before it is answered.
+    fn queued_for(&self, row: &Row) -> i64 {
+        match row.callback {
+            Some(Fault::CallbackBeforeAnswer { .. }) => 0,
+            _ => micros(self.settings.queue_delay),
+        }
+    }
+
+    /// What there is to report of a row: an effect, or work that failed.
+    pub(crate) fn notice(&self, row: &Row) -> Option<Notice> {
+        let done = match row.event {
+            Event::Effect => true,
+            Event::FailedJob => false,
+            _ => return None,
+        };
+        // What lands synchronously at one of the five kinds has been answered, and is not reported.
+        if !matches!(row.kind, Kind::StandIn(_)) && row.mode == Mode::Sync {
+            return None;
+        }
+        let id = format!("evt_{}", row.seq);
+        Some(Notice {
+            kind: row.kind,
+            stand: self.stand(row.kind),
+            id,
+            done,
+            reference: row.reference.clone(),
+            key: row.key.clone(),
+            object: row.job.clone(),
+            receipt: row.id.clone(),
+            fault: row.callback.unwrap_or(Fault::None),
+        })
+    }
+
+    /// The rows after this number.
+    pub(crate) fn rows_after(&self, seq: u64) -> &[Row] {
+        let from = usize::try_from(seq).unwrap_or(usize::MAX);
+        self.ledger.rows().get(from..).unwrap_or_default()
     }
 
     /// The answer of a fresh row, with what depends on the settings.
@@ -391,6 +433,7 @@ fn blank(event: Event, delivery: &Delivery, at: i64) -> Row {
         digest: Some(delivery.digest.clone()),
         behave: delivery.behave,
         sent: delivery.sent.clone(),
+        callback: delivery.callback,
         fault: (delivery.fault != Fault::None).then(|| delivery.fault.to_string()),
         wire: delivery.wire,
         lost: delivery.wire && delivery.fault.loses_answer(),
@@ -419,6 +462,7 @@ fn empty(event: Event, kind: Kind, mode: Mode, at: i64) -> Row {
         behave: None,
         fault: None,
         sent: None,
+        callback: None,
         wire: false,
         lost: false,
     }

@@ -1,25 +1,30 @@
 //! `factum testbed`: a destination that loses answers on purpose, and the ledger of what really happened there.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use factum_faults::FaultPlan;
-use factum_testbed::{Config, Settings, Testbed};
+use factum_testbed::{CallbackTo, Config, Lie, Settings, StandIn, Testbed};
 use serde_json::json;
 
 use crate::client::{Call, Client};
+use crate::commands::contract;
 use crate::failure::Failure;
 use crate::out::Out;
 use crate::{exit, wait};
 
 pub(crate) const HELP: &str = "\
 Its operations are in the catalogue under the provider `testbed`, for each kind of destination: key, cancel, lookup, \
-lagging, neither; each .sync and .queued.\n\n\
+lagging, neither; each .sync and .queued. A stand-in is a destination that behaves as the contract of an operation of \
+any other provider says, without an account there.\n\n\
 Fault rules: FAULT[=PARAMETER][,n=3][,every=5][,p=0.3][,times=2][,class=lookup][,path=/key/] and `;` between rules, as in\n  \
 status=503,n=1,class=effect; close_fin,p=0.3\n\n\
-Examples:\n  factum testbed --loss 0.3 --seed 7\n  factum testbed --ledger ledger.jsonl --faults 'close_rst,every=3,class=effect'\n  \
+Examples:\n  factum testbed --loss 0.3 --seed 7\n  factum testbed --stand-in zendesk.ticket.create --loss 0.3\n  \
+factum testbed --stand-in stripe.refund.create --lie short-window\n  \
+factum testbed --callback-url http://127.0.0.1:7420/v1/callbacks/PATH --callback-secret whsec_c2VjcmV0 --faults callback_twice\n  factum testbed --ledger ledger.jsonl --faults 'close_rst,every=3,class=effect'\n  \
 factum testbed ledger http://127.0.0.1:7431";
 
 #[derive(Debug, clap::Args)]
@@ -48,6 +53,24 @@ pub(crate) struct Args {
     /// Ask for this token
     #[arg(long, value_name = "TOKEN")]
     bearer: Option<String>,
+    /// Stand in for this operation of the catalogue; can be said several times
+    #[arg(long, value_name = "PROVIDER.OPERATION")]
+    stand_in: Vec<String>,
+    /// Break this promise of the stand-ins' contracts; can be said several times
+    #[arg(long, value_name = "NAME", requires = "stand_in", value_parser = lie)]
+    lie: Vec<Lie>,
+    /// Stand-ins enforce the rates that their providers publish
+    #[arg(long, requires = "stand_in")]
+    rate_limit: bool,
+    /// Report effects to this address, signed as their contracts say
+    #[arg(long, value_name = "URL", requires = "callback_secret")]
+    callback_url: Option<String>,
+    /// The secret that reports are signed with; one of tests, since it stands on the command line
+    #[arg(long, value_name = "SECRET", requires = "callback_url")]
+    callback_secret: Option<String>,
+    /// How long a stand-in works on a request
+    #[arg(long, value_name = "TIME", value_parser = wait::parse)]
+    work: Option<Duration>,
     /// How long `key` remembers a key
     #[arg(long, value_name = "TIME", value_parser = wait::parse)]
     key_retention: Option<Duration>,
@@ -75,11 +98,11 @@ enum Ledger {
     },
 }
 
-pub(crate) async fn run(args: Args, out: Out) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(args: Args, at: Option<&Path>, out: Out) -> Result<ExitCode, Failure> {
     if let Some(Ledger::Ledger { url }) = &args.command {
         return ledger(url, out).await;
     }
-    let testbed = Testbed::start(config(&args)?).await.map_err(|error| {
+    let testbed = Testbed::start(config(&args, at)?).await.map_err(|error| {
         let reason = std::error::Error::source(&error)
             .map(|source| format!(": {source}"))
             .unwrap_or_default();
@@ -93,9 +116,11 @@ pub(crate) async fn run(args: Args, out: Out) -> Result<ExitCode, Failure> {
         out.line(json!({"address": base, "admin": admin, "pid": std::process::id()}));
     } else {
         out.line(format_args!("testbed at {base}"));
-        out.line(format_args!(
-            "  next    factum destination add testbed --name testbed --base {base}"
-        ));
+        for provider in providers(&args.stand_in) {
+            out.line(format_args!(
+                "  next    factum destination add {provider} --name {provider} --base {base}"
+            ));
+        }
         out.line(format_args!("  ledger  factum testbed ledger {admin}"));
     }
     stopped().await?;
@@ -103,6 +128,16 @@ pub(crate) async fn run(args: Args, out: Out) -> Result<ExitCode, Failure> {
     testbed.shutdown().await;
     out.note(table);
     Ok(exit::code(exit::OK))
+}
+
+/// The providers to add as destinations: those that are stood in for, or the testbed's own.
+fn providers(stand_ins: &[String]) -> BTreeSet<&str> {
+    let named = stand_ins.iter().filter_map(|name| name.split('.').next());
+    let providers: BTreeSet<&str> = named.collect();
+    if providers.is_empty() {
+        return BTreeSet::from(["testbed"]);
+    }
+    providers
 }
 
 async fn stopped() -> Result<(), Failure> {
@@ -119,7 +154,7 @@ async fn stopped() -> Result<(), Failure> {
     Ok(())
 }
 
-fn config(args: &Args) -> Result<Config, Failure> {
+fn config(args: &Args, at: Option<&Path>) -> Result<Config, Failure> {
     let faults = match (&args.faults, args.loss) {
         (Some(rules), _) => FaultPlan::parse(args.seed, rules).map_err(|error| {
             Failure::usage(format!("--faults: {error}"), "see factum testbed --help")
@@ -140,6 +175,7 @@ fn config(args: &Args) -> Result<Config, Failure> {
         queue_delay: args.queue_delay.unwrap_or(default.queue_delay),
         search_lag: args.search_lag.unwrap_or(default.search_lag),
         truncate: args.truncate,
+        work: args.work.unwrap_or(default.work),
         ..default
     };
     Ok(Config {
@@ -148,8 +184,50 @@ fn config(args: &Args) -> Result<Config, Failure> {
         ledger: args.ledger.clone(),
         faults,
         bearer: args.bearer.clone(),
+        stand_ins: stand_ins(args, at)?,
+        callbacks: callbacks(args),
         settings,
         ..Config::default()
+    })
+}
+
+/// Where effects are reported to, if anywhere. The secret is one of tests: it stands on the command line.
+fn callbacks(args: &Args) -> Option<CallbackTo> {
+    let url = args.callback_url.clone()?;
+    let secret = args.callback_secret.clone()?.into_bytes();
+    Some(CallbackTo { url, secret })
+}
+
+/// The stand-ins that are asked for, each with every lie.
+fn stand_ins(args: &Args, at: Option<&Path>) -> Result<Vec<StandIn>, Failure> {
+    if args.stand_in.is_empty() {
+        return Ok(Vec::new());
+    }
+    let catalogue = contract::catalogue(at)?;
+    let stand_in = |name: &String| {
+        let contract = contract::named(&catalogue, name)?;
+        if let Some(lie) = args.lie.iter().find(|lie| !lie.contradicts(contract)) {
+            let rule = format!("{name} claims nothing that {} would break", lie.name());
+            return Err(Failure::usage(
+                rule,
+                "choose a lie about what its contract claims",
+            ));
+        }
+        let honest = StandIn::new(contract.clone());
+        let told = args.lie.iter().fold(honest, |one, lie| one.lying(*lie));
+        Ok(if args.rate_limit {
+            told.rate_limited()
+        } else {
+            told
+        })
+    };
+    args.stand_in.iter().map(stand_in).collect()
+}
+
+fn lie(name: &str) -> Result<Lie, String> {
+    Lie::from_name(name).ok_or_else(|| {
+        let names: Vec<_> = Lie::ALL.iter().map(|lie| lie.name()).collect();
+        format!("is none; use one of {}", names.join(", "))
     })
 }
 

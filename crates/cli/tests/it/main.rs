@@ -18,6 +18,7 @@ mod probe;
 mod review;
 mod seeds;
 mod serve;
+mod stand_in;
 mod support;
 mod testbed;
 mod usage;

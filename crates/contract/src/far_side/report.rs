@@ -112,6 +112,16 @@ impl FarSide<'_> {
             .extend(signature.written(&report.body, id, secret, now)?);
         Some(report)
     }
+
+    /// Whether a delivery is of this secret, as whoever receives it finds out.
+    #[must_use]
+    pub fn is_signed(&self, report: &Report, secret: &[u8], now: i64) -> bool {
+        let now = Timestamp::from_micros(now);
+        let verified = self
+            .contract
+            .verify_callback(&report.headers, &report.body, secret, now);
+        verified.is_ok()
+    }
 }
 
 impl Callback {

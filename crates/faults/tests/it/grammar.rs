@@ -1,6 +1,6 @@
 //! The rule text: what it accepts, and what it says when it is wrong.
 
-use factum_faults::{Draws, Fault, FaultPlan};
+use factum_faults::{Class, Draws, Fault, FaultPlan, Request};
 
 #[test]
 fn every_fault_can_be_written_and_read_back() {
@@ -8,9 +8,18 @@ fn every_fault_can_be_written_and_read_back() {
         let plan = FaultPlan::parse(1, &fault.to_string()).unwrap();
         assert_eq!(plan.to_string(), fault.to_string());
         // A class makes the accept-time faults a matter of requests, so that one kind of draw serves all.
-        let plan = FaultPlan::parse(1, &format!("{fault},class=effect")).unwrap();
-        let drawn = Draws::new(plan).draw(&crate::draws::effect("a"));
-        assert_eq!(drawn, *fault);
+        let (class, other) = match fault.is_of_callback() {
+            true => (Class::Callback, "effect"),
+            false => (Class::Effect, "callback"),
+        };
+        let plan = FaultPlan::parse(1, &format!("{fault},class={}", class.name())).unwrap();
+        let request = Request {
+            class,
+            ..crate::draws::effect("a")
+        };
+        assert_eq!(Draws::new(plan).draw(&request), *fault);
+        let refused = FaultPlan::parse(1, &format!("{fault},class={other}"));
+        assert_eq!(refused.is_ok(), *fault == Fault::None, "{fault}");
     }
 }
 

@@ -16,7 +16,7 @@ use crate::wire::{Head, Trouble, Wire};
 use crate::world::{Delivery, World};
 
 use super::play::{Then, busy, give, unanswered};
-use super::{act, digest, is_authorized};
+use super::{act, callback_fault, digest, is_authorized, reported_first};
 
 /// The stand-ins whose path a request has; none where it is somebody else's.
 pub(super) fn takes(shared: &Shared, head: &Head) -> Option<Vec<Arc<StandIn>>> {
@@ -85,6 +85,7 @@ fn delivery(stand: &StandIn, kind: Kind, request: &HttpRequest, wanted: &Wanted)
         behave: None,
         slow_ms: None,
         fault: Fault::None,
+        callback: None,
         sent: Some(Box::new(sent)),
         wire: true,
     }
@@ -103,6 +104,7 @@ async fn effect(
         reference: &delivery.business,
     });
     delivery.fault = fault;
+    delivery.callback = callback_fault(shared, head, &delivery.business);
     let at_the_door = match fault {
         Fault::Refuse | Fault::CloseUnread | Fault::HangInAccept { .. } | Fault::CloseAfterRead => {
             shared.change(|world| world.drop_delivery(&delivery))?;
@@ -120,6 +122,7 @@ async fn effect(
             Some(pending) => pending.answer().await,
         },
     };
+    reported_first(delivery.callback).await;
     give(shared, wire, &answer, fault, head.keep_alive).await
 }
 

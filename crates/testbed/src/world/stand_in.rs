@@ -504,7 +504,7 @@ impl World {
         if queued {
             row.event = Event::Queued;
             row.job = Some(name.unwrap_or_else(|| format!("J-{number}")));
-            row.due = Some(row.at.saturating_add(micros(self.settings.queue_delay)));
+            row.due = Some(row.at.saturating_add(self.queued_for(row)));
             row.code = (script == Some(Script::CompleteThenFail)).then(|| "fails".to_owned());
         } else {
             row.event = Event::Effect;

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod admin;
+mod callbacks;
 mod caller;
 mod faults;
 mod kinds;

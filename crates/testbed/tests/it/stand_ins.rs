@@ -7,7 +7,7 @@ use factum_testbed::{Config, Counts, Filter, Handle, Kind, StandIn, Testbed};
 use crate::caller::{End, exchange};
 
 /// Every contract of the catalogue, by its name.
-fn all() -> Vec<Contract> {
+pub(crate) fn all() -> Vec<Contract> {
     let catalogue = Catalogue::builtin();
     let providers: Vec<String> = catalogue.providers().map(str::to_owned).collect();
     let contracts = providers.iter().flat_map(|name| catalogue.operations(name));

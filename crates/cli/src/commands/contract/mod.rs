@@ -105,7 +105,7 @@ pub(crate) async fn run(
 }
 
 /// The catalogue that the configuration makes.
-fn catalogue(config: Option<&Path>) -> Result<Catalogue, Failure> {
+pub(crate) fn catalogue(config: Option<&Path>) -> Result<Catalogue, Failure> {
     Ok(setup::catalogue(&Place::read(config)?.config)?)
 }
 
@@ -116,7 +116,7 @@ fn contracts(catalogue: &Catalogue) -> impl Iterator<Item = &Contract> {
 }
 
 /// An operation by the name that is shown for it: `zendesk.ticket.create`.
-fn named<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Contract, Failure> {
+pub(crate) fn named<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Contract, Failure> {
     let found = name
         .split_once('.')
         .and_then(|(provider, operation)| catalogue.get(provider, operation));

@@ -19,7 +19,6 @@ use tokio::time::{sleep, timeout};
 
 use crate::config::CallbackTo;
 use crate::error::Error;
-use crate::ledger::Kind;
 use crate::shared::Shared;
 use crate::stand_in::StandIn;
 use crate::world::World;
@@ -27,7 +26,6 @@ use crate::world::World;
 /// One effect, or failed work, to be reported.
 #[derive(Debug)]
 pub(crate) struct Notice {
-    pub(crate) kind: Kind,
     pub(crate) stand: Option<Arc<StandIn>>,
     /// The report's own name.
     pub(crate) id: String,
@@ -54,7 +52,7 @@ pub(crate) struct Reporter {
     address: SocketAddr,
     path: String,
     secret: Vec<u8>,
-    /// The contracts of the five kinds, which describe their reports.
+    /// It holds the contract that describes the reports of the five kinds.
     catalogue: Catalogue,
     /// Reports that wait until another one has gone.
     held: VecDeque<Notice>,
@@ -153,9 +151,7 @@ impl Reporter {
     fn contract<'a>(&'a self, notice: &'a Notice) -> Option<&'a Contract> {
         match &notice.stand {
             Some(stand) => Some(&stand.contract),
-            None => self
-                .catalogue
-                .get("testbed", &format!("{}.queued", notice.kind.name())),
+            None => self.catalogue.get("testbed", "neither.reported"),
         }
     }
 

@@ -24,6 +24,10 @@
 //! errors) is not stored; what ran is, a rejection and a decline included.
 //! `cancel` makes a second effect of a repeat, and answers 409 `key_cancelled` after a cancel.
 //!
+//! # Stand-ins
+//! A request whose method and path one of the [stand-ins](crate::StandIn) has is theirs, before anything above. Their paths
+//! and answers are those of their contracts.
+//!
 //! # Administration
 //! Open to every caller on loopback, never hit by a fault that is drawn for a request.
 //!

@@ -252,7 +252,6 @@ impl World {
         }
         let id = format!("evt_{}", row.seq);
         Some(Notice {
-            kind: row.kind,
             stand: self.stand(row.kind),
             id,
             done,

@@ -94,8 +94,8 @@ fn people_are_told_which_destination_to_add_and_what_happened_there() {
 fn wrong_words_are_refused_with_their_remedy() {
     let folder = Folder::new();
     for (words, code) in [
-        (&["--stand-in", "zendesk.ticket.delete"][..], 4),
-        (&["--stand-in", "nobody"], 4),
+        (&["--stand-in", "zendesk.ticket.delete"][..], 3),
+        (&["--stand-in", "nobody"], 3),
         (&["--lie", "short-window"], 2),
         (
             &["--stand-in", "zendesk.ticket.create", "--lie", "big-one"],

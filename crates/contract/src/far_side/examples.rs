@@ -55,4 +55,12 @@ impl FarSide<'_> {
         });
         made.collect()
     }
+
+    /// An instant before everything: for lookups that have to be told since when.
+    #[must_use]
+    pub fn since_ever(&self) -> Option<Timestamp> {
+        self.contract
+            .lookup_needs_since()
+            .then_some(Timestamp::from_micros(0))
+    }
 }

@@ -89,7 +89,7 @@ fn reference(report: &Report) -> String {
 
 #[tokio::test]
 async fn every_fault_of_reports_happens_to_the_five_kinds() {
-    let contract = one("testbed", "neither.queued");
+    let contract = one("testbed", "neither.reported");
     let rows: &[(&str, &[&str])] = &[
         ("none", &["ref-a Positive", "ref-b Positive"]),
         (
@@ -169,7 +169,7 @@ async fn a_report_can_come_before_its_answer() {
 
 #[tokio::test]
 async fn work_that_fails_is_reported_as_failed() {
-    let contract = one("testbed", "neither.queued");
+    let contract = one("testbed", "neither.reported");
     let (to, mut reports) = receiver().await;
     let bed = bed(to, "", Vec::new()).await;
     let mut body = order("a");
@@ -211,6 +211,6 @@ async fn stand_ins_report_as_their_contracts_describe_it() {
         assert_eq!(said(&contract, &report), "Positive");
         bed.shutdown().await;
     }
-    // All whose contract has a section [callback]: eight of the providers and the five queued kinds.
-    assert_eq!(reporting, 13);
+    // All whose contract has a section [callback]: eight of the providers, and the testbed's own two.
+    assert_eq!(reporting, 10);
 }

@@ -351,7 +351,13 @@ impl Signature {
     }
 
     /// The bytes that are signed. The body stands in them as it came, whatever it holds.
-    pub(crate) fn text_to_sign(&self, body: &[u8], url: &str, timestamp: &str, id: &str) -> Vec<u8> {
+    pub(crate) fn text_to_sign(
+        &self,
+        body: &[u8],
+        url: &str,
+        timestamp: &str,
+        id: &str,
+    ) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut rest = self.signed.as_str();
         while let Some(at) = rest.find('{') {

@@ -183,7 +183,8 @@ impl Reporter {
                 .report(Reported::Negative, &of)
                 .or_else(|| far.report(Reported::Reversed, &of)),
         };
-        far.sign(&said?, &id, secret, now)
+        let url = format!("http://{}{}", self.address, self.path);
+        far.sign(&said?, &url, &id, secret, now)
     }
 
     /// The status of the answer; none where there was none.

@@ -12,7 +12,7 @@ use crate::body::{self, FormStyle};
 use crate::callback::{BodyKind, By, Callback};
 use crate::date;
 use crate::pointer::Pointer;
-use crate::signature::{Encoding, Scheme, Signature};
+use crate::signature::{Encoding, Scheme};
 use crate::when::JsonTest;
 
 /// What a delivery says.
@@ -100,16 +100,50 @@ impl FarSide<'_> {
         })
     }
 
-    /// Signs a delivery as the contract's scheme wants it: `id` is its name, `now` the sender's time in microseconds since
-    /// 1970. A delivery of another secret is a forged one. None where the contract describes no signature, or the secret has
-    /// not the form of the scheme.
+    /// Signs a delivery to this address as the contract's scheme wants it: `id` is its name, `now` the sender's time in microseconds since
+    /// 1970. A delivery of another secret is a forged one. None where the contract describes no signature, or one that a
+    /// stand-in cannot write (of members of the body), or the secret has not the form of the scheme.
     #[must_use]
-    pub fn sign(&self, report: &Report, id: &str, secret: &[u8], now: i64) -> Option<Report> {
+    pub fn sign(
+        &self,
+        report: &Report,
+        url: &str,
+        id: &str,
+        secret: &[u8],
+        now: i64,
+    ) -> Option<Report> {
         let signature = &self.contract.callback.as_ref()?.signature;
+        let seconds = date::to_seconds(Timestamp::from_micros(now)).to_string();
+        let mac = || {
+            let text = signature.text_to_sign(&report.body, url, &seconds, id);
+            let key = signature.secret(secret).ok()?;
+            let mac = signature.algorithm.mac(&key, &text);
+            Some(match signature.encoding {
+                Encoding::Hex => mac.iter().map(|byte| format!("{byte:02x}")).collect(),
+                Encoding::Base64 => base64::encode(&mac),
+            })
+        };
+        let value: String = match signature.scheme {
+            Scheme::SharedSecret => String::from_utf8(secret.to_vec()).ok()?,
+            Scheme::Basic => base64::encode(secret),
+            Scheme::Stripe => format!("t={seconds},v1={}", mac()?),
+            Scheme::Github
+            | Scheme::Slack
+            | Scheme::StandardWebhooks
+            | Scheme::Square
+            | Scheme::Hmac => mac()?,
+            // These sign members of the body, or its fields in an order of their own.
+            Scheme::Twilio | Scheme::Mailgun | Scheme::Adyen => return None,
+        };
         let mut report = report.clone();
-        report
-            .headers
-            .extend(signature.written(&report.body, id, secret, now)?);
+        if let Some(name) = &signature.id {
+            report.headers.push((name.clone(), id.to_owned()));
+        }
+        if let Some(name) = &signature.timestamp {
+            report.headers.push((name.clone(), seconds.clone()));
+        }
+        let value = format!("{}{value}", signature.prefix);
+        report.headers.push((signature.header.clone(), value));
         Some(report)
     }
 
@@ -181,41 +215,5 @@ impl Callback {
             }
             None => item,
         }
-    }
-}
-
-impl Signature {
-    /// The headers that show whose delivery it is.
-    fn written(
-        &self,
-        body: &[u8],
-        id: &str,
-        secret: &[u8],
-        now: i64,
-    ) -> Option<Vec<(String, String)>> {
-        let seconds = date::to_seconds(Timestamp::from_micros(now)).to_string();
-        let mut headers = Vec::new();
-        if let Some(name) = &self.id {
-            headers.push((name.clone(), id.to_owned()));
-        }
-        if let Some(name) = &self.timestamp {
-            headers.push((name.clone(), seconds.clone()));
-        }
-        let mac = || {
-            let text = self.text_to_sign(body, &seconds, id);
-            let mac = self.algorithm.mac(&self.secret(secret).ok()?, &text);
-            Some(match self.encoding {
-                Encoding::Hex => mac.iter().map(|byte| format!("{byte:02x}")).collect(),
-                Encoding::Base64 => base64::encode(&mac),
-            })
-        };
-        let value = match self.scheme {
-            Scheme::SharedSecret => String::from_utf8(secret.to_vec()).ok()?,
-            Scheme::Basic => base64::encode(secret),
-            Scheme::Stripe => format!("t={seconds},v1={}", mac()?),
-            Scheme::Github | Scheme::Slack | Scheme::StandardWebhooks | Scheme::Hmac => mac()?,
-        };
-        headers.push((self.header.clone(), format!("{}{value}", self.prefix)));
-        Some(headers)
     }
 }

@@ -4,6 +4,7 @@ use factum_core::Timestamp;
 use serde_json::{Map, Value};
 
 use super::FarSide;
+use crate::body::Body;
 use crate::effect::EffectInput;
 use crate::http::HttpRequest;
 
@@ -36,9 +37,13 @@ impl FarSide<'_> {
         let plain = [(&none, "{}"), (&none, "")];
         let shown = contract.examples.submissions().chain(plain);
         let made = shown.filter_map(|(params, payload)| {
-            let payload = payload
+            let mut payload = payload
                 .replace("{key}", &key)
                 .replace("{reference}", &reference);
+            if matches!(contract.effect.body, Body::Text(_)) && !payload.is_empty() {
+                // A submission carries it as a JSON string.
+                payload = Value::String(payload).to_string();
+            }
             let input = EffectInput {
                 params,
                 payload: payload.as_bytes(),

@@ -19,7 +19,7 @@ pub(crate) fn payload(body: &Body, request: &HttpRequest) -> Option<Value> {
             Some(nested(fields.as_object()?, *style))
         }
         Body::Multipart => parts(request),
-        Body::Bytes | Body::None => None,
+        Body::Text(_) | Body::Bytes | Body::None => None,
     }
 }
 

@@ -6,6 +6,7 @@ mod explorer;
 mod faulty;
 mod forgotten;
 mod operators;
+mod ordered;
 mod running;
 mod workers;
 mod world;

@@ -118,6 +118,12 @@ fn placed(payload: &[u8], unique: &str) -> Vec<u8> {
 }
 
 impl Mark {
+    /// How many effects were made under it, by their names; one where nobody named any.
+    pub(super) fn effects(&self) -> u32 {
+        let named = self.names.receipts.len().max(self.names.objects.len());
+        u32::try_from(named.max(1)).unwrap_or(u32::MAX)
+    }
+
     pub(super) fn new(contract: &Contract, seed: &[u8; 32], number: usize) -> Self {
         let bytes = |what: &str| {
             let mut hash = blake3::Hasher::new_keyed(seed);

@@ -215,9 +215,15 @@ impl<'a> Case<'a> {
 
     /// Whether the second answer tells of the first effect, where it tells of one.
     fn same_effect(&self, second: &Sent) -> Same {
-        match second.answered() {
-            Some(answered) if second.made() => self.names_of_first().same(&answered.names()),
-            Some(_) | None => Same::Unclear,
+        let Some(answered) = second.answered() else {
+            return Same::Unclear;
+        };
+        let same = self.names_of_first().same(&answered.names());
+        match (&answered.reading.class, same) {
+            (AnswerClass::Done | AnswerClass::Accepted { .. }, same) => same,
+            // The key is new and nobody else's, so that what exists under it is what was just made.
+            (AnswerClass::AlreadyExists { .. }, Same::Yes | Same::Unclear) => Same::Yes,
+            (_, _) => Same::Unclear,
         }
     }
 

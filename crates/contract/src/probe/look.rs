@@ -173,6 +173,11 @@ impl Reader {
         }
     }
 
+    /// How long until the lag is over, for an effect that was answered.
+    pub(super) fn until(&self, lag: Span, now: Timestamp) -> Span {
+        (self.landed + lag).since(now)
+    }
+
     /// One more read after the clock was moved: patience begins anew, for one read.
     pub(super) fn once_more(&mut self, now: Timestamp) {
         self.began = now;

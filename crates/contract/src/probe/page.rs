@@ -64,9 +64,11 @@ impl Report {
             let named = left.names.iter().map(|name| format!("`{name}`"));
             let named: Vec<String> = named.collect();
             let doubt = if left.exists { "" } else { "perhaps: " };
+            let key = left.key.as_deref();
+            let key = key.map_or(String::new(), |key| format!(", key `{key}`"));
             writeln!(
                 page,
-                "- {doubt}{} (our reference `{}`)",
+                "- {doubt}{} (our reference `{}`{key})",
                 named.join(", "),
                 left.reference
             )?;

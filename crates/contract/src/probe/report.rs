@@ -4,6 +4,7 @@ use factum_core::evidence::{CancelAnswer, PollAnswer};
 use factum_core::{Span, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::build::Mark;
 use super::judge;
 use super::judge::lags;
 use super::run::Run;
@@ -60,9 +61,9 @@ pub struct Report {
     pub ended: String,
     /// Effect requests that were sent.
     pub requests: u32,
-    /// Keys or references under which something was made.
+    /// Effects that were made, or may have been.
     pub effects: u32,
-    /// Of those, withdrawn again.
+    /// Of those, withdrawn again by their keys.
     pub withdrawn: u32,
     /// How long effects took to show in the lookup.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -119,6 +120,9 @@ pub struct Seen {
 pub struct Left {
     /// Our reference in it.
     pub reference: String,
+    /// The key under which it was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
     /// The destination's own names for it.
     pub names: Vec<String>,
     /// Whether an answer said that it exists; otherwise it may.
@@ -152,7 +156,6 @@ pub enum ReportError {
 impl Report {
     pub(super) fn of(run: &Run<'_>, by: RunBy) -> Self {
         let made = run.marks.iter().filter(|mark| mark.may_exist);
-        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let left = made.clone().filter(|mark| !mark.withdrawn);
         Self {
             probe: FORM,
@@ -166,14 +169,15 @@ impl Report {
             began: date::to_rfc3339(by.began),
             ended: date::to_rfc3339(by.ended),
             requests: run.requests,
-            effects: count(made.clone().count()),
-            withdrawn: count(made.filter(|mark| mark.withdrawn).count()),
+            effects: made.clone().map(Mark::effects).sum(),
+            withdrawn: made.filter(|mark| mark.withdrawn).map(Mark::effects).sum(),
             lookup: lag(run),
             claims: judge::claims(run),
             answers: answers(run),
             left: left
                 .map(|mark| Left {
                     reference: mark.reference.clone(),
+                    key: run.contract.sends_key().then(|| mark.key.clone()),
                     names: (mark.names.receipts.iter())
                         .chain(&mark.names.objects)
                         .cloned()

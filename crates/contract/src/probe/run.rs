@@ -55,7 +55,8 @@ enum Phase {
         reader: Reader,
         pause: bool,
         moved: bool,
-        moving: bool,
+        /// By how much the clock is to be moved before the next read.
+        moving: Option<Span>,
     },
     Following {
         follower: Follower,
@@ -172,7 +173,7 @@ impl<'a> Run<'a> {
                     reader: Reader::new(*mark, *wanted, landed, now, patience),
                     pause: false,
                     moved: false,
-                    moving: false,
+                    moving: None,
                 }
             }
         };
@@ -210,8 +211,13 @@ impl<'a> Run<'a> {
                 by_clock: true,
                 why: "the key is repeated after this".to_owned(),
             })),
-            (Phase::Reading { moving: true, .. }, _) => Some(Do::Wait(Pause {
-                span: self.contract.lookup.as_ref().map_or(Span::ZERO, |l| l.lag),
+            (
+                Phase::Reading {
+                    moving: Some(span), ..
+                },
+                _,
+            ) => Some(Do::Wait(Pause {
+                span: *span,
                 by_clock: true,
                 why: "the lookup's lag".to_owned(),
             })),
@@ -425,9 +431,11 @@ impl<'a> Run<'a> {
         let lag = self.contract.lookup.as_ref().map_or(Span::ZERO, |l| l.lag);
         let worth_moving = self.setup.moves_clock && lag > self.setup.patience && !moved;
         let (pause, moving) = match onward {
-            Onward::Page => (false, false),
-            Onward::Pause => (true, false),
-            Onward::GivenUp if reader.wanted == Wanted::Present && worth_moving => (false, true),
+            Onward::Page => (false, None),
+            Onward::Pause => (true, None),
+            Onward::GivenUp if reader.wanted == Wanted::Present && worth_moving => {
+                (false, Some(reader.until(lag, asked_at)))
+            }
             Onward::GivenUp | Onward::Enough => {
                 self.see(Sight::Looked(reader.seen));
                 return self.end_step();
@@ -467,9 +475,9 @@ impl<'a> Run<'a> {
                 Some(Step::Wait(span)) => *span,
                 _ => Span::ZERO,
             },
-            Phase::Reading { moving: true, .. } => {
-                self.contract.lookup.as_ref().map_or(Span::ZERO, |l| l.lag)
-            }
+            Phase::Reading {
+                moving: Some(span), ..
+            } => *span,
             Phase::Before
             | Phase::Sending { .. }
             | Phase::Reading { .. }
@@ -491,9 +499,9 @@ impl<'a> Run<'a> {
                 moved,
                 moving,
             } => {
-                if *moving {
+                if moving.take().is_some() {
                     reader.once_more(now);
-                    (*moved, *moving) = (true, false);
+                    *moved = true;
                 }
                 *pause = false;
             }

@@ -348,16 +348,14 @@ fn what_can_be_withdrawn_is_and_the_rest_is_named() {
         report.left.is_empty() && report.withdrawn > 0,
         "{report:#?}"
     );
-    let report = probed(&plain(), &[]);
-    assert_eq!(report.withdrawn, 0);
-    assert!(
-        report
-            .left
-            .iter()
-            .all(|left| left.exists && !left.names.is_empty()),
-        "{report:#?}"
-    );
-    assert_eq!(report.left.len(), usize::try_from(report.effects).unwrap());
+    let contract = plain();
+    let mut probe = Probe::new(&contract, setup()).unwrap();
+    let mut far = Far::new(&contract, &[]);
+    let report = far::drive_with(&mut probe, &mut far);
+    assert_eq!((report.withdrawn, report.effects), (0, far.effects()));
+    let named: usize = report.left.iter().map(|left| left.names.len()).sum();
+    assert_eq!(named, usize::try_from(far.effects()).unwrap());
+    assert!(report.left.iter().all(|left| left.exists), "{report:#?}");
 }
 
 #[test]

@@ -295,8 +295,10 @@ fn tell(report: &Report, files: &Files, out: Out) {
     for left in &report.left {
         let doubt = if left.exists { "" } else { "perhaps " };
         let names = left.names.join(", ");
+        let key = left.key.as_deref();
+        let key = key.map_or(String::new(), |key| format!(", key {key}"));
         out.line(format_args!(
-            "left behind: {doubt}{names} ({})",
+            "left behind: {doubt}{names} (reference {}{key})",
             left.reference
         ));
     }

@@ -51,7 +51,6 @@ impl Case<'_> {
         match (second.class(), self.same_effect(second)) {
             (_, Same::Yes) => held(both),
             (_, Same::No) => broken(format!("a second effect: {both}")),
-            (Some(AnswerClass::AlreadyExists { ours: true }), _) => held(both),
             (Some(AnswerClass::Done | AnswerClass::Accepted { .. }), Same::Unclear) => {
                 let shown = self.looks().next();
                 match shown {
@@ -140,6 +139,13 @@ impl Case<'_> {
         let new_effect = format!("a second effect: {shown}");
         match (claimed, same, class) {
             (Some(OtherContent::Refused), _, Some(AnswerClass::Mismatch)) => held(shown),
+            (
+                Some(OtherContent::Refused),
+                _,
+                Some(AnswerClass::Rejected { .. } | AnswerClass::AlreadyExists { .. }),
+            ) => untold(format!(
+                "it was refused, and not as the contract knows a key of other content: {shown}"
+            )),
             (Some(OtherContent::Refused), Same::Yes, _) => broken(first_result),
             (Some(OtherContent::FirstResult), Same::Yes, _) => held(first_result),
             (Some(OtherContent::FirstResult | OtherContent::Refused), Same::No, _) => {
@@ -152,11 +158,6 @@ impl Case<'_> {
                 _,
                 Some(AnswerClass::Mismatch),
             ) => broken(format!("it was refused: {shown}")),
-            (Some(OtherContent::Refused), _, Some(AnswerClass::Rejected { .. })) => {
-                untold(format!(
-                    "it was refused, and not as the contract knows a key of other content: {shown}"
-                ))
-            }
             (Some(OtherContent::Unstated) | None, ..) => {
                 untold(format!("nothing is claimed; it got: {shown}"))
             }
@@ -301,6 +302,7 @@ impl Case<'_> {
             Some(false) => {
                 format!("the key is another one by the other credential (scope: {words})")
             }
+            None if words.is_empty() => "nothing about what the key is known within".to_owned(),
             None => format!("what the key is known within: {words}"),
         };
         let judged = match (self.two(), shared) {
@@ -360,14 +362,12 @@ impl Case<'_> {
             Err(why) => untold(why),
             Ok((_, second)) => {
                 let shown = format!("after {waited}: {}", second.shown());
-                let exists = second.class() == Some(&AnswerClass::AlreadyExists { ours: true });
                 match (self.same_effect(second), inside) {
                     (Same::Yes, _) => held(shown),
                     (Same::No, Some(true)) => broken(format!("a second effect, {shown}")),
                     (Same::No, Some(false) | None) => {
                         untold(format!("that is outside of what is stated: {shown}"))
                     }
-                    (Same::Unclear, _) if exists => held(shown),
                     (Same::Unclear, _) => untold(shown),
                 }
             }

@@ -48,7 +48,8 @@ impl Case<'_> {
                     looks.len()
                 ))
             }
-            Some(most) if *most <= lag || *most == Span::ZERO => {
+            // Read when the lag was just over, or before.
+            Some(most) if *most <= lag + lag.fraction(1, 20).max(Span::from_secs(1)) => {
                 held(format!("{} shown, the latest after {most}", shown.len()))
             }
             Some(most) => untold(format!(

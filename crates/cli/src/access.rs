@@ -282,6 +282,40 @@ impl Access {
         }
     }
 
+    /// What destinations reported by themselves, newest first.
+    pub(crate) async fn callbacks(
+        &self,
+        unmatched: bool,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<Vec<Value>, Failure> {
+        match self {
+            Self::Local(local) => local.callbacks(unmatched, before, limit).await,
+            Self::Remote(client) => {
+                let path = with_query(
+                    "/v1/callbacks",
+                    &[
+                        ("unmatched", unmatched.then(|| "true".to_owned())),
+                        ("before", before.map(|no| no.to_string())),
+                        ("limit", Some(limit.to_string())),
+                    ],
+                );
+                Ok(taken(&mut client.json(Call::get(path)).await?, "callbacks"))
+            }
+        }
+    }
+
+    /// Where a destination's callbacks come to: `{"path", "can_be_checked"}`, or null.
+    pub(crate) async fn callback(&self, destination: &str) -> Result<Value, Failure> {
+        match self {
+            Self::Local(local) => Ok(local.callback(destination)),
+            Self::Remote(client) => {
+                let path = format!("/v1/destinations/{}", encoded(destination));
+                Ok(client.json(Call::get(path)).await?["callback"].take())
+            }
+        }
+    }
+
     /// What waits for a person, newest first.
     pub(crate) async fn review(&self, limit: usize) -> Result<Vec<Value>, Failure> {
         match self {

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    admin, cancel, contract, destination, doctor, evidence, explain, list, review, serve, status,
-    submit, testbed, watch,
+    admin, callbacks, cancel, contract, destination, doctor, evidence, explain, list, review,
+    serve, status, submit, testbed, watch,
 };
 use crate::failure::Failure;
 use crate::out::Out;
@@ -59,6 +59,9 @@ pub(crate) enum Command {
     /// Show the log of an action: every attempt and what came back
     #[command(after_help = evidence::HELP)]
     Evidence(evidence::Args),
+    /// List what destinations reported by themselves
+    #[command(after_help = callbacks::HELP)]
+    Callbacks(callbacks::Args),
     /// List what waits for a person
     #[command(after_help = review::REVIEW_HELP)]
     Review(review::ReviewArgs),
@@ -119,6 +122,7 @@ impl Command {
             Self::List(args) => list::run(args, config, out).await,
             Self::Watch(args) => watch::run(args, config, out).await,
             Self::Evidence(args) => evidence::run(args, config, out).await,
+            Self::Callbacks(args) => callbacks::run(args, config, out).await,
             Self::Review(args) => review::list(args, config, out).await,
             Self::Verdict(args) => review::verdict(args, config, out).await,
             Self::CheckAgain(args) => review::check_again(args, config, out).await,

@@ -164,6 +164,28 @@ impl Local {
         Ok(json!({"action": id, "evidence": shown}))
     }
 
+    /// What destinations reported by themselves, newest first.
+    pub(crate) async fn callbacks(
+        &self,
+        unmatched: bool,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<Vec<Value>, Failure> {
+        let found = factum::callbacks::list(&self.engine, unmatched, before, limit).await?;
+        Ok(found.iter().map(|one| json!(one)).collect())
+    }
+
+    /// Where a destination's callbacks come to.
+    pub(crate) fn callback(&self, destination: &str) -> Value {
+        let path = factum::callbacks::path(&self.engine, destination);
+        let known = self.engine.destinations().get(destination);
+        let checked = known.is_some_and(|known| !known.callback_secrets.is_empty());
+        path.map_or(
+            Value::Null,
+            |path| json!({"path": path, "can_be_checked": checked}),
+        )
+    }
+
     /// Stops sends.
     pub(crate) async fn cancel(&self, id: &str, by: &str, why: &str) -> Result<Value, Failure> {
         let (cancelled, record) = self.engine.cancel(action_id(id)?, by, why).await?;

@@ -114,6 +114,10 @@ impl Callback {
         })
     }
 
+    pub(crate) fn reports(&self) -> &Reports {
+        &self.reports
+    }
+
     fn document(&self, body: &[u8]) -> Option<Value> {
         match self.body {
             BodyKind::Json => serde_json::from_slice(body).ok(),
@@ -123,6 +127,10 @@ impl Callback {
 }
 
 impl Events {
+    pub(crate) fn reports(&self) -> &Reports {
+        &self.reports
+    }
+
     pub(crate) fn read(section: &Section<'_>, claims: &mut Claims) -> Option<Self> {
         claims.note(section);
         claims.require(section, "", "what a destination reports by itself");
@@ -199,6 +207,11 @@ impl Reports {
             let message = "reports a failure, and does not say of which object (R21)";
             section.error("object", "reports", message, "add `object = \"/id\"`");
         }
+    }
+
+    /// Whether they say what became of a request, and not only what was undone later.
+    pub(crate) fn tell_the_end(&self) -> bool {
+        !(self.positive.is_empty() && self.negative.is_empty())
     }
 
     /// The reports of a document.

@@ -6,6 +6,7 @@ use factum_core::promise::{
     Promises, Retention,
 };
 
+use crate::callback::{Callback, Events};
 use crate::claims::Grade;
 use crate::condition::Condition;
 use crate::contract::Contract;
@@ -22,10 +23,7 @@ impl Contract {
             key: self.key_promise(),
             lookup: self.lookup_promise(),
             cancel: self.cancel_promise(),
-            completion: self.accepts().then_some(CompletionPromise {
-                poll: self.poll.is_some() && !self.is_hearsay("/poll"),
-                callback: self.callback_promise(),
-            }),
+            completion: self.completion_promise(),
             processing_max: self.processing_promise(),
             path_is_direct: self.effect.direct && self.claimed("/effect/direct"),
             condition_checked: self.condition_promise(),
@@ -65,11 +63,24 @@ impl Contract {
         self.claims.grade(path) == Some(Grade::SecondHand)
     }
 
-    /// A callback or an event may tell of the end of queued work, if somebody who may be relied on says that it does.
+    /// How the end of queued work becomes known. A report may come without any acceptance, after an answer that was lost.
+    fn completion_promise(&self) -> Option<CompletionPromise> {
+        let accepts = self.accepts();
+        let callback = self.callback_promise();
+        (accepts || callback).then(|| CompletionPromise {
+            poll: accepts && self.poll.is_some() && !self.is_hearsay("/poll"),
+            callback,
+        })
+    }
+
+    /// A callback or an event may tell what became of a request, if somebody who may be relied on says that it does. One that
+    /// only tells what was undone later is not waited for.
     fn callback_promise(&self) -> bool {
         let relied = |path| self.claims.relied_on(path);
-        (self.callback.is_some() && relied("/callback"))
-            || (self.events.is_some() && relied("/events"))
+        let callback = self.callback.as_ref().map(Callback::reports);
+        let events = self.events.as_ref().map(Events::reports);
+        callback.is_some_and(|reports| reports.tell_the_end() && relied("/callback"))
+            || events.is_some_and(|reports| reports.tell_the_end() && relied("/events"))
     }
 
     fn accepts(&self) -> bool {

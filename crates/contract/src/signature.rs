@@ -15,7 +15,7 @@ use crate::contract::Contract;
 use crate::date;
 use crate::parts::{self, optional};
 use crate::repeat::words;
-use crate::source::{Node, Section};
+use crate::source::{Node, Section, Word};
 
 /// `signature` of `[callback]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,6 +84,8 @@ const TOLERANCE: Span = Span::from_secs(300);
 pub struct VerifiedCallback {
     /// The delivery's own name, where the scheme has one: the same in every repetition.
     pub id: Option<String>,
+    /// The name is part of what was signed, so that nobody else can give a repetition a new one.
+    pub id_is_signed: bool,
     /// When it was signed, where the scheme says so.
     pub sent_at: Option<Timestamp>,
 }
@@ -292,7 +294,11 @@ impl Signature {
             Some(text) => Some(self.in_time(text, delivery.now)?),
             None => None,
         };
-        Ok(VerifiedCallback { id, sent_at })
+        Ok(VerifiedCallback {
+            id_is_signed: id.is_some() && self.signed.contains("{id}"),
+            id,
+            sent_at,
+        })
     }
 
     /// When it says that it was signed, and every signature that it carries: several while a secret is changed.
@@ -464,6 +470,16 @@ fn signed(node: &Node<'_>) -> Option<String> {
 }
 
 impl Contract {
+    /// How deliveries show that they are the destination's, by the contract's word for it; none where it takes no deliveries,
+    /// or where only hearsay describes them.
+    #[must_use]
+    pub fn callback_scheme(&self) -> Option<&'static str> {
+        let callback = self.callback.as_ref()?;
+        let mut words = <Scheme as Word>::WORDS.iter();
+        let (word, _) = words.find(|(_, scheme)| *scheme == callback.signature.scheme)?;
+        self.claims.relied_on("/callback").then_some(*word)
+    }
+
     /// Whether a delivery is the destination's, where the scheme does not sign the address that it was sent to. Headers in any
     /// case; the body as it came, byte for byte.
     ///

@@ -84,6 +84,9 @@ pub struct Limits {
     pub polls_max: u32,
     /// Cancels by key at the most.
     pub cancels_max: u32,
+    /// How long a promised callback is waited for after the last word of an attempt; then the destination is asked, or a
+    /// person.
+    pub callback_wait: Span,
 }
 
 impl Limits {
@@ -113,6 +116,7 @@ impl Default for Limits {
             lookups_max: 20,
             polls_max: 200,
             cancels_max: 5,
+            callback_wait: Span::from_secs(86_400),
         }
     }
 }

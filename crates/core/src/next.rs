@@ -105,6 +105,8 @@ pub enum Why {
     Queued,
     /// The destination queued it and will call back.
     CallbackExpected,
+    /// It may have happened, and the destination promises to report it by itself.
+    CallbackOfUnknown,
     /// Whatever exists under the key is withdrawn first.
     WithdrawFirst,
     /// An earlier cancel was not answered.
@@ -159,6 +161,7 @@ impl fmt::Display for Why {
             Self::CheckAgain => "a person asked for another look",
             Self::Queued => "the destination queued it and is asked how it stands",
             Self::CallbackExpected => "the destination queued it and will call back",
+            Self::CallbackOfUnknown => "the destination is to report by itself whether it happened",
             Self::WithdrawFirst => "whatever exists under the key is withdrawn before anything is sent again",
             Self::CancelUnanswered => "the withdrawal was not answered and is asked for again",
             Self::InFlight => "a request is in flight",

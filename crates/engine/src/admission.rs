@@ -117,7 +117,11 @@ impl Terms<'_> {
             return Ok(self.operation.promises.clone());
         };
         effect_request(self.keys, action, &own.contract, Epoch::default())
-            .map(|request| own.contract.promises_for(&request))
+            .map(|request| Promises {
+                // Whether a callback can be checked is known from the configuration alone.
+                completion: self.operation.promises.completion,
+                ..own.contract.promises_for(&request)
+            })
             .map_err(|error| from_build_error(&error))
     }
 

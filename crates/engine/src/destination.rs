@@ -6,7 +6,7 @@ use std::sync::Arc;
 use factum_contract::Contract;
 use factum_core::evidence::Receipt;
 use factum_core::{Limits, Permission, Preference, Promises};
-use factum_transport::{Boxed, Target};
+use factum_transport::{Boxed, SecretRef, Target};
 
 use crate::driver::DestinationPolicy;
 use crate::driver::gate::GateSettings;
@@ -30,6 +30,8 @@ pub struct Destination {
     pub gate: GateSettings,
     /// Effects there count for nothing: it may be probed.
     pub sandbox: bool,
+    /// The secrets of its callbacks, any of which may have signed one: several while they are changed.
+    pub callback_secrets: Vec<SecretRef>,
 }
 
 /// How requests get to a destination.
@@ -115,6 +117,16 @@ impl Destination {
     #[must_use]
     pub fn operation(&self, name: &str) -> Option<&Operation> {
         self.operations.get(name).or(self.any_operation.as_ref())
+    }
+
+    /// Whether the contract of any of its operations describes callbacks that may be relied on.
+    #[must_use]
+    pub fn takes_callbacks(&self) -> bool {
+        let mut contracts = self
+            .operations
+            .values()
+            .filter_map(|op| op.contract.as_ref());
+        contracts.any(|own| own.contract.callback_scheme().is_some())
     }
 
     /// What the driver has to know.

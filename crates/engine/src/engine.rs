@@ -1,5 +1,6 @@
 //! The engine as its users hold it: submit, ask, decide; the shell carries out the rest.
 
+mod callbacks;
 mod operate;
 mod people;
 mod submit;

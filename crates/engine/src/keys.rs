@@ -92,6 +92,16 @@ impl Keys {
         *hash.finalize().as_bytes()
     }
 
+    /// The last part of the address that a destination's callbacks come to, as hex digits: nobody guesses it, and nothing
+    /// needs to be stored for it.
+    #[must_use]
+    pub fn callback_path(&self, tenant: &str, destination: &str) -> String {
+        let mut hash = self.hasher("factum 2026 callback path");
+        absorb(&mut hash, tenant.as_bytes());
+        absorb(&mut hash, destination.as_bytes());
+        hash.finalize().to_hex()[..40].to_owned()
+    }
+
     /// The keyed hash of a destination's credential, as hex digits: shows that it changed, and nothing else.
     #[must_use]
     pub fn credential(&self, destination: &str, secret: &[u8]) -> String {

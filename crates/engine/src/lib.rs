@@ -7,6 +7,7 @@
 
 mod accounts;
 pub mod admission;
+pub mod callbacks;
 pub mod canonical;
 mod carry;
 pub mod clock;

@@ -79,6 +79,8 @@ codes! {
     BadQuery "F1025" "bad-query" 400 "a query parameter is unknown or has the wrong form";
     WrongMediaType "F1026" "wrong-media-type" 415 "the body has to be JSON";
     RequestTimeout "F1027" "request-timeout" 408 "the request did not arrive whole in time";
+    CallbackRefused "F1028" "callback-refused" 401 "the callback is not the destination's";
+    CallbackUnchecked "F1029" "callback-unchecked" 503 "the callback cannot be checked now";
     QueueFull "F1030" "queue-full" 429 "as many actions are unsettled as are allowed";
     StoreUnavailable "F1031" "store-unavailable" 503 "the store cannot be written now";
     DiskFull "F1032" "disk-full" 507 "the disk that holds the store is full";

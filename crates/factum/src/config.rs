@@ -36,6 +36,8 @@ pub struct Config {
 pub struct ServerConfig {
     /// Address and port; port 0 takes a free one.
     pub listen: String,
+    /// Where the outside reaches the API, for the addresses that are given to destinations: `https://factum.example.com`.
+    pub public_url: Option<String>,
     /// The longest body of a request, in bytes.
     pub body_max_bytes: usize,
     /// Longest time for requests in flight to end at shutdown.
@@ -102,6 +104,9 @@ pub struct DestinationConfig {
     /// `file:PATH`: the one authority whose certificates are trusted there.
     #[serde(default)]
     pub ca: Option<String>,
+    /// How its callbacks are checked.
+    #[serde(default)]
+    pub callback: Option<CallbackConfig>,
     /// Plain HTTP beyond loopback, in a network that the operator answers for.
     #[serde(default)]
     pub allow_plain_http: bool,
@@ -120,6 +125,15 @@ pub struct DestinationConfig {
     /// What the operator decides per operation.
     #[serde(default)]
     pub operations: BTreeMap<String, factum_contract::OperatorSettings>,
+}
+
+/// `callback = { … }`: the destination reports by itself.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CallbackConfig {
+    /// The secrets that a report may be signed with, by reference: several while they are changed. Where the contract's scheme
+    /// is `basic`, each is `user:password`.
+    pub secrets: Vec<String>,
 }
 
 /// Times and counts of a destination; what is not set keeps its default.
@@ -152,6 +166,8 @@ pub struct DestinationLimits {
     pub polls_max: Option<u32>,
     /// Cancels by key at the most.
     pub cancels_max: Option<u32>,
+    /// How long a promised callback is waited for.
+    pub callback_wait: Option<Wait>,
 }
 
 /// How much a destination is given at a time; what is not set keeps its default.
@@ -195,6 +211,7 @@ impl Default for ServerConfig {
     fn default() -> Self {
         Self {
             listen: "127.0.0.1:7420".to_owned(),
+            public_url: None,
             body_max_bytes: 1024 * 1024,
             shutdown: Wait(factum_core::Span::from_secs(20)),
         }

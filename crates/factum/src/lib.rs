@@ -31,6 +31,7 @@
 //! operation in its own code: [`Builder::carrier`].
 
 pub mod action;
+pub mod callbacks;
 pub mod config;
 mod credentials;
 pub mod home;

@@ -137,6 +137,7 @@ fn destination(
         ));
     }
     let limits = limits(&written.limits);
+    let callback_secrets = callback_secrets(&at, written)?;
     let operations = catalogue
         .operations(&written.provider)
         .map(|contract| {
@@ -151,11 +152,14 @@ fn destination(
                 .unwrap_or_default();
             Ok((
                 contract.operation().to_owned(),
-                operation(&at, contract, kept, settings, limits)?,
+                expecting(
+                    operation(&at, contract, kept, settings, limits)?,
+                    !callback_secrets.is_empty(),
+                ),
             ))
         })
         .collect::<Result<BTreeMap<_, _>, Problem>>()?;
-    Ok(Destination {
+    let destination = Destination {
         name: name.to_owned(),
         provider: written.provider.clone(),
         account: written.account.clone(),
@@ -168,7 +172,50 @@ fn destination(
         any_operation: None,
         gate: gate(&written.gate),
         sandbox: written.sandbox,
-    })
+        callback_secrets,
+    };
+    checked_callbacks(&at, destination)
+}
+
+/// Secrets that nothing is checked with are a mistake.
+fn checked_callbacks(at: &str, destination: Destination) -> Result<Destination, Problem> {
+    if !destination.callback_secrets.is_empty() && !destination.takes_callbacks() {
+        let rule = format!(
+            "no contract of {} describes callbacks",
+            destination.provider
+        );
+        let remedy = "leave it out, or add a contract with [callback] of your own";
+        return Err(bad(&format!("{at}/callback"), rule, remedy));
+    }
+    Ok(destination)
+}
+
+fn callback_secrets(at: &str, written: &DestinationConfig) -> Result<Vec<SecretRef>, Problem> {
+    let Some(callback) = &written.callback else {
+        return Ok(Vec::new());
+    };
+    let member = format!("{at}/callback/secrets");
+    if callback.secrets.is_empty() {
+        let rule = "it names no secret, so that nothing could be checked".to_owned();
+        let remedy = "name at least one by reference: `env:NAME`, `file:PATH` or `cmd:PROGRAM`";
+        return Err(bad(&member, rule, remedy));
+    }
+    let mut references = callback.secrets.iter();
+    let read = references.try_fold(Vec::new(), |mut read, text| {
+        read.push(SecretRef::parse(text)?);
+        Ok::<_, factum_transport::Malformed>(read)
+    });
+    read.map_err(|error| bad(&member, error.rule.to_string(), &error.remedy.to_string()))
+}
+
+/// A promised callback is waited for only where one can be checked.
+fn expecting(mut operation: Operation, can_be_checked: bool) -> Operation {
+    let described =
+        (operation.contract.as_ref()).is_some_and(|own| own.contract.callback_scheme().is_some());
+    if let Some(completion) = &mut operation.promises.completion {
+        completion.callback &= described && can_be_checked;
+    }
+    operation
 }
 
 fn operation(
@@ -236,6 +283,7 @@ fn limits(written: &DestinationLimits) -> Limits {
         lookups_max: written.lookups_max.unwrap_or(default.lookups_max),
         polls_max: written.polls_max.unwrap_or(default.polls_max),
         cancels_max: written.cancels_max.unwrap_or(default.cancels_max),
+        callback_wait: span(written.callback_wait, default.callback_wait),
     }
 }
 

@@ -270,6 +270,7 @@ fn carried(name: String, carrier: Arc<dyn Carrier>) -> Destination {
         any_operation: Some(operation),
         gate: GateSettings::default(),
         sandbox: false,
+        callback_secrets: Vec::new(),
     }
 }
 

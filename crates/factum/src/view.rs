@@ -367,7 +367,7 @@ fn cancel_says(answer: &CancelAnswer) -> String {
     }
 }
 
-fn callback_says(callback: &Callback) -> String {
+pub(crate) fn callback_says(callback: &Callback) -> String {
     match callback {
         Callback::Positive(receipt) => {
             format!("the destination reported it done as {}", receipt.reference)

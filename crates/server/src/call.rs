@@ -5,7 +5,7 @@ use axum::http::Method;
 use factum::Code;
 
 use crate::query::Kind;
-use crate::{actions, admin, destinations, health, review};
+use crate::{actions, admin, callbacks, destinations, health, review};
 
 /// What is said about a call.
 pub(crate) struct Doc {
@@ -80,6 +80,8 @@ calls! {
     CheckAgain POST "/v1/review/{id}/check-again" review::CHECK_AGAIN;
     Destinations GET "/v1/destinations" destinations::LIST;
     Destination GET "/v1/destinations/{name}" destinations::ONE;
+    Deliver POST "/v1/callbacks/{address}" callbacks::DELIVER;
+    Callbacks GET "/v1/callbacks" callbacks::LIST;
     AdminState GET "/v1/admin/state" admin::STATE;
     Pause POST "/v1/admin/pause" admin::PAUSE;
     Resume POST "/v1/admin/resume" admin::RESUME;
@@ -92,8 +94,8 @@ calls! {
 }
 
 impl Call {
-    /// Answered without a token, and without anything about actions in it.
+    /// Who asks needs no token, and is answered nothing about actions.
     pub(crate) fn is_open(self) -> bool {
-        matches!(self, Self::Healthz | Self::Readyz)
+        matches!(self, Self::Healthz | Self::Readyz | Self::Deliver)
     }
 }

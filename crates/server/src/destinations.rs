@@ -84,6 +84,10 @@ fn view(app: &App, name: &str) -> Option<Value> {
         "provider": destination.provider,
         "account": destination.account,
         "base": app.factum().config().destinations.get(name).map(|written| without_user(&written.base)),
+        "callback": factum::callbacks::path(app.factum().engine(), name).map(|path| json!({
+            "path": path,
+            "can_be_checked": !destination.callback_secrets.is_empty(),
+        })),
         "operations": operations,
         "any_operation": any.map(|op| operation(&op.promises, &op.preference, op.finish, &op.limits)),
         "gate": {

@@ -81,7 +81,8 @@ impl Incoming {
         }
     }
 
-    async fn bytes(&mut self) -> Result<Vec<u8>, Failure> {
+    /// The body as it came.
+    pub(crate) async fn bytes(&mut self) -> Result<Vec<u8>, Failure> {
         let Limits {
             body_max,
             body_wait,

@@ -11,6 +11,7 @@ mod actions;
 mod admin;
 mod app;
 mod call;
+mod callbacks;
 mod destinations;
 mod headers;
 mod health;

@@ -63,6 +63,11 @@ impl Query {
         Ok(Self(read))
     }
 
+    /// No parameters.
+    pub(crate) fn none() -> Self {
+        Self(Vec::new())
+    }
+
     /// A parameter as text.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.0

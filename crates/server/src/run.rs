@@ -17,7 +17,7 @@ use crate::call::Call;
 use crate::incoming::Incoming;
 use crate::query::Query;
 use crate::reply::{Failure, Reply};
-use crate::{actions, admin, destinations, health, review};
+use crate::{actions, admin, callbacks, destinations, health, review};
 
 /// All calls, and a problem for everything else.
 pub fn router(app: App) -> Router {
@@ -85,7 +85,12 @@ async fn answer(app: App, call: Call, request: Request) -> Result<Reply, Failure
         .iter()
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
-    let query = Query::read(&parts.uri, call.doc().query)?;
+    let query = if call == Call::Deliver {
+        // What a destination adds to the address that it was given means nothing.
+        Query::none()
+    } else {
+        Query::read(&parts.uri, call.doc().query)?
+    };
     let limits = app.limits();
     carried_out(
         &app,
@@ -113,6 +118,8 @@ async fn carried_out(app: &App, incoming: Incoming) -> Result<Reply, Failure> {
         Call::CheckAgain => review::check_again(app, incoming).await,
         Call::Destinations => destinations::list(app),
         Call::Destination => destinations::one(app, incoming.param("name")),
+        Call::Deliver => callbacks::deliver(app, incoming).await,
+        Call::Callbacks => callbacks::list(app, &incoming.query).await,
         Call::AdminState => admin::state(app).await,
         Call::Pause => admin::set_paused(app, incoming, true).await,
         Call::Resume => admin::set_paused(app, incoming, false).await,
@@ -145,7 +152,7 @@ fn unknown_route(app: &App, headers: &HeaderMap) -> Result<Reply, Failure> {
     Err(no_such_address())
 }
 
-fn no_such_address() -> Failure {
+pub(crate) fn no_such_address() -> Failure {
     Failure::new(
         Code::UnknownRoute,
         "",

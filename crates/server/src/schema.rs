@@ -1,5 +1,6 @@
 //! JSON Schemas of what goes in and out. Tests hold them against the types that are really read and written.
 
+mod callback;
 mod status;
 mod submission;
 
@@ -15,7 +16,10 @@ pub const ID_PATTERN: &str = "^act_[0-9a-hjkmnp-tv-z]{26}$";
 /// All schemas by name, as the OpenAPI document's components.
 #[must_use]
 pub fn components() -> Map<String, Value> {
-    let all = about_actions().into_iter().chain(about_operating());
+    let all = about_actions()
+        .into_iter()
+        .chain(about_operating())
+        .chain(callback::schemas());
     all.map(|(name, schema)| (name.to_owned(), schema))
         .collect()
 }
@@ -326,6 +330,7 @@ fn destination() -> Value {
                 ),
                 true,
             ),
+            ("callback", nullable(callback::door()), true),
             (
                 "operations",
                 json!({"type": "object", "additionalProperties": named("Operation")}),

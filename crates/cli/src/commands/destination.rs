@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use toml_edit::{DocumentMut, InlineTable, Item, Table, value};
 
 use super::destination_test;
+use crate::access::{Access, Purpose};
 use crate::failure::Failure;
 use crate::out::Out;
 use crate::place::Place;
@@ -20,7 +21,7 @@ Secrets are given by reference and never themselves: env:NAME, file:PATH or cmd:
 Examples:\n  \
 factum destination add redmine --name tracker --base https://redmine.example.com --header x-redmine-api-key=env:REDMINE_KEY\n  \
 factum destination add amazon_sqs --name queue --base https://sqs.eu-west-1.amazonaws.com --access-key env:AWS_ACCESS_KEY_ID --secret-key env:AWS_SECRET_ACCESS_KEY --region eu-west-1\n  \
-factum destination list\n  factum destination test tracker";
+factum destination list\n  factum destination test tracker\n  factum destination callback tracker";
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Destination {
@@ -28,6 +29,12 @@ pub(crate) enum Destination {
     Add(Box<AddArgs>),
     /// List the configured destinations
     List,
+    /// Print the address to give to a destination for its callbacks
+    Callback {
+        /// The destination
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
     /// Resolve a destination's secret and ask who we are there; never sends an effect
     Test {
         /// The destination
@@ -168,6 +175,7 @@ pub(crate) async fn run(
     match command {
         Destination::Add(args) => add(&args, config, out),
         Destination::List => list(config, out),
+        Destination::Callback { name } => callback(&name, config, out).await,
         Destination::Test { name } => destination_test::run(&name, config, out).await,
     }
 }
@@ -324,6 +332,47 @@ fn replace(file: &Path, text: &str) -> Result<(), Failure> {
         let _ = std::fs::remove_file(&beside);
         failed(error)
     })
+}
+
+/// Prints the address for a destination's callbacks.
+async fn callback(name: &str, config: Option<&Path>, out: Out) -> Result<ExitCode, Failure> {
+    // The address is made with the store's keys; a store that is not there yet is made with its keys.
+    let access = Access::open(config, Purpose::Record).await?;
+    let door = access.callback(name).await;
+    access.close().await?;
+    let door = door?;
+    let Some(path) = door["path"].as_str() else {
+        return Err(Failure::usage(
+            format!("{name} is not configured here, or no contract of it describes callbacks"),
+            "see `factum destination list`, and `factum contract show` for what a contract describes",
+        ));
+    };
+    if door["can_be_checked"] != true {
+        return Err(Failure::usage(
+            format!(
+                "no secret is configured to check callbacks of {name} with, so that none would be taken"
+            ),
+            "add `callback = { secrets = [\"env:NAME\"] }` to the destination in factum.toml",
+        ));
+    }
+    let server = Place::read(config)?.config.server;
+    let public = server
+        .public_url
+        .as_deref()
+        .map(|url| url.trim_end_matches('/'));
+    let url = public.map_or_else(
+        || format!("http://{}{path}", server.listen),
+        |url| format!("{url}{path}"),
+    );
+    if out.json {
+        out.value(&json!({"name": name, "url": url, "path": path}));
+        return Ok(exit::code(exit::OK));
+    }
+    out.line(&url);
+    if public.is_none() {
+        out.note("set server.public_url to where the outside reaches this server, through a proxy that speaks TLS");
+    }
+    Ok(exit::code(exit::OK))
 }
 
 fn operations(config: &Config, name: &str) -> Result<Vec<String>, Failure> {

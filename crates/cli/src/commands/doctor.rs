@@ -158,8 +158,31 @@ async fn destinations(place: &Place, offline: bool, report: &mut Report) {
                 None => report.ok(&about, "it asks for no secret"),
             },
         }
+        callbacks(destination, &about, report).await;
         if !offline {
             reach(destination, &about, report).await;
+        }
+    }
+}
+
+/// Callbacks that nothing can be checked with are refused, so that what waits for one waits in vain.
+async fn callbacks(destination: &Destination, about: &str, report: &mut Report) {
+    if !destination.takes_callbacks() {
+        return;
+    }
+    if destination.callback_secrets.is_empty() {
+        report.warning(
+            about,
+            "its contracts describe callbacks, and no secret is configured to check them with: none is taken, and none waited for",
+            "add `callback = { secrets = [\"env:NAME\"] }`, and give it the address: factum destination callback NAME",
+        );
+        return;
+    }
+    for secret in &destination.callback_secrets {
+        if let Err(error) = secret.resolve(factum::core::Span::from_secs(5)).await {
+            let says = format!("a callback secret cannot be read: {error}");
+            let remedy = "make it available to the process that serves, where its reference points";
+            report.error(about, says, remedy);
         }
     }
 }

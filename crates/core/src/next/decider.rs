@@ -13,9 +13,6 @@ use crate::time::{Span, Timestamp};
 
 use super::{Conditions, Next, SendPlan, Step, Why};
 
-/// How long a promised callback is waited for; then the destination is asked, or a person.
-const CALLBACK_WAIT: Span = Span::from_secs(86_400);
-
 /// One decision in the making: the evidence read under the stricter promises, and the conditions of this instant.
 pub(super) struct Decider<'a> {
     pub(super) reader: Reader<'a>,
@@ -161,11 +158,8 @@ impl<'a> Decider<'a> {
                 why: Why::Queued,
             };
         }
-        if completion.is_some_and(|c| c.callback) {
-            let until = self.last_word() + CALLBACK_WAIT;
-            if until > self.conditions.now {
-                return self.wait(until, Why::CallbackExpected);
-            }
+        if let Some(until) = self.callback_due() {
+            return self.wait(until, Why::CallbackExpected);
         }
         if self.can_look_up() && self.lookups_left() {
             return self.look_up();
@@ -205,10 +199,14 @@ impl<'a> Decider<'a> {
             return self.review(ReviewWhy::KeyMismatch);
         }
         let column = self.column();
-        self.carry_out(
-            after_unknown(self.reader.promises.consequence, column),
-            column,
-        )
+        let policy = after_unknown(self.reader.promises.consequence, column);
+        let next = self.carry_out(policy, column);
+        // Before a person is asked, or a preference counts that knows nothing, the destination may still say it by itself.
+        let knows_nothing = policy == Policy::Preference || matches!(next.step, Step::Review(_));
+        match self.callback_due().filter(|_| knows_nothing) {
+            Some(until) => self.wait(until, Why::CallbackOfUnknown),
+            None => next,
+        }
     }
 
     /// What would come next if the restore were released, effect requests excepted: those wait for the release, which an

@@ -67,6 +67,13 @@ impl Decider<'_> {
             .unwrap_or(self.reader.intent.submitted_at)
     }
 
+    /// Until when a promised callback is waited for, while it is.
+    pub(super) fn callback_due(&self) -> Option<Timestamp> {
+        self.reader.promises.completion.filter(|c| c.callback)?;
+        let until = self.last_word() + self.reader.intent.limits.callback_wait;
+        Some(until).filter(|until| *until > self.conditions.now)
+    }
+
     /// The delay after the last attempt is over, and what the destination advised too.
     pub(super) fn after_backoff(&self) -> Timestamp {
         let known = self.reader.known;

@@ -57,6 +57,7 @@ pub(crate) fn intent(promises: Promises) -> Intent {
             lookups_max: 6,
             polls_max: 3,
             cancels_max: 3,
+            callback_wait: Span::from_secs(3_600),
         },
         promises,
     }

@@ -2,6 +2,7 @@
 
 mod answers;
 mod bounds;
+mod callbacks;
 mod cancel;
 mod cases;
 mod ends;

@@ -46,6 +46,7 @@ async fn start(store: &Arc<FaultyStore>, carrier: impl Carrier + 'static) -> Eng
         any_operation: None,
         gate: GateSettings::default(),
         sandbox: false,
+        callback_secrets: Vec::new(),
     };
     let options = Options {
         store: store.clone(),

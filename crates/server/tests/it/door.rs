@@ -38,6 +38,11 @@ async fn every_call_but_health_needs_a_right_token() {
                     &request(&method, &target, headers, body.as_bytes()),
                 )
                 .await;
+                if path == "/v1/callbacks/{address}" {
+                    // Whoever delivers has no token; an address that nobody has is all that is told.
+                    assert_eq!(answer.status, 404, "{path}");
+                    continue;
+                }
                 if path == "/healthz" || path == "/readyz" {
                     assert_eq!(answer.status, 200, "{path}");
                     continue;

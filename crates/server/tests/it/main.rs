@@ -2,6 +2,12 @@
 //!
 //! Every answer that passes through [`world::World::call`] is held against the schema that the OpenAPI document gives for it.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers and cases stop where they fail, as tests do"
+)]
+
+mod callbacks;
 mod cancel;
 mod client;
 mod conforms;

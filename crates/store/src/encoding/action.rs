@@ -267,6 +267,13 @@ struct LimitsDef {
     lookups_max: u32,
     polls_max: u32,
     cancels_max: u32,
+    /// Actions of earlier versions waited for a day.
+    #[serde(default = "a_day", with = "Length")]
+    callback_wait: Span,
+}
+
+fn a_day() -> Span {
+    Span::from_secs(86_400)
 }
 
 #[derive(Serialize, Deserialize)]

@@ -455,7 +455,7 @@ fn promises() -> impl Strategy<Value = Promises> {
 
 fn limits() -> impl Strategy<Value = Limits> {
     (
-        (length(), length(), length(), length()),
+        (length(), length(), length(), length(), length()),
         bound(),
         any::<[u32; 4]>(),
     )
@@ -471,6 +471,7 @@ fn limits() -> impl Strategy<Value = Limits> {
             lookups_max: counts[1],
             polls_max: counts[2],
             cancels_max: counts[3],
+            callback_wait: spans.4,
         })
 }
 

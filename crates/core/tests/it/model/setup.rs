@@ -285,6 +285,7 @@ fn limits() -> Limits {
         lookups_max: 3,
         polls_max: 3,
         cancels_max: 2,
+        callback_wait: Span::from_secs(86_400),
     }
 }
 

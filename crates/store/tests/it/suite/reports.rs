@@ -91,7 +91,7 @@ async fn a_report_is_evidence_about_the_action_that_it_names(at: Ready) {
     assert!(at.read(&record).await.status().reversed);
 }
 
-// B183
+// B181
 async fn a_repeated_report_is_one_fact(at: Ready) {
     let record = at.create(known_by(1, reference("r-1"))).await;
     let same = report(1, vec![reference("r-1")], positive("T-1"));

@@ -9,7 +9,7 @@ use factum_core::retry::Backoff;
 use factum_core::{Bound, Limits};
 use factum_engine::driver::gate::GateSettings;
 use factum_engine::{Code, Destination, Operation, OperationContract, Problem, Reach};
-use factum_transport::{HttpLimits, Target};
+use factum_transport::{HttpLimits, SecretRef, Target};
 
 use crate::config::{Config, DestinationConfig, DestinationLimits, GateConfig};
 use crate::credentials;
@@ -120,22 +120,7 @@ fn destination(
             ),
         ));
     }
-    let unknown = written
-        .operations
-        .keys()
-        .find(|name| catalogue.get(&written.provider, name).is_none());
-    if let Some(operation) = unknown {
-        let known: Vec<&str> = catalogue
-            .operations(&written.provider)
-            .map(Contract::operation)
-            .collect();
-        let rule = format!("{} has no operation {operation:?}", written.provider);
-        return Err(bad(
-            &format!("{at}/operations/{operation}"),
-            rule,
-            &format!("use one of: {}", known.join(", ")),
-        ));
-    }
+    known_operations(&at, written, catalogue)?;
     let limits = limits(&written.limits);
     let callback_secrets = callback_secrets(&at, written)?;
     let operations = catalogue
@@ -175,6 +160,31 @@ fn destination(
         callback_secrets,
     };
     checked_callbacks(&at, destination)
+}
+
+/// Settings for an operation that there is not are a mistake.
+fn known_operations(
+    at: &str,
+    written: &DestinationConfig,
+    catalogue: &Catalogue,
+) -> Result<(), Problem> {
+    let unknown = written
+        .operations
+        .keys()
+        .find(|name| catalogue.get(&written.provider, name).is_none());
+    if let Some(operation) = unknown {
+        let known: Vec<&str> = catalogue
+            .operations(&written.provider)
+            .map(Contract::operation)
+            .collect();
+        let rule = format!("{} has no operation {operation:?}", written.provider);
+        return Err(bad(
+            &format!("{at}/operations/{operation}"),
+            rule,
+            &format!("use one of: {}", known.join(", ")),
+        ));
+    }
+    Ok(())
 }
 
 /// Secrets that nothing is checked with are a mistake.

@@ -58,6 +58,7 @@ impl Signature {
         }
         Ok(VerifiedCallback {
             id: None,
+            id_is_signed: false,
             sent_at: None,
         })
     }
@@ -86,6 +87,7 @@ impl Signature {
         }
         Ok(VerifiedCallback {
             id: Some(token),
+            id_is_signed: true,
             sent_at: Some(self.in_time(&time, delivery.now)?),
         })
     }
@@ -133,6 +135,7 @@ impl Signature {
         }
         Ok(VerifiedCallback {
             id: None,
+            id_is_signed: false,
             sent_at: None,
         })
     }

@@ -395,7 +395,6 @@ impl Known {
         self.cancels
             .values()
             .filter_map(|cancel| cancel.mark.as_ref())
-            .filter(|_| !made(Mistake::UnansweredCancelDropped))
             .rfind(|mark| self.withdrawal(mark.epoch) == Withdrawal::Unanswered)
     }
 

@@ -44,7 +44,7 @@ impl Proof {
 
     /// Stands on the destination's or our own evidence, not on a person's word.
     pub(crate) fn is_evidence(self) -> bool {
-        self != Self::Verdict || made(Mistake::VerdictIsProof)
+        self != Self::Verdict
     }
 }
 
@@ -89,7 +89,7 @@ impl<'a> Reader<'a> {
         let read = self
             .known
             .read_answers(attempt)
-            .filter(|(_, class)| ends_the_request(class))
+            .filter(|(_, class)| self.speaks_for_every_delivery() && ends_the_request(class))
             .map(|(answer, _)| answer.read_at)
             .min();
         let counted_from = if made(Mistake::LimitCountedFromMark) {
@@ -205,15 +205,19 @@ impl<'a> Reader<'a> {
     /// Refused before doing anything. Where the path may repeat a request, the refusal of an unkeyed one proves nothing:
     /// an earlier delivery may have been carried out (R7).
     fn refused(&self, attempt: &Attempt) -> bool {
-        let speaks = self.promises.path_is_direct
-            || self.promises.key.is_some()
-            || made(Mistake::ProxyBelieved);
+        let speaks = self.speaks_for_every_delivery();
         self.known
             .read_answers(attempt)
             .any(|(_, class)| match class.refusal() {
                 Some(refusal) => refusal.stored || speaks,
                 None => *class == AnswerClass::Busy && speaks,
             })
+    }
+
+    /// Whether an answer speaks for all that became of its request. Where the path may deliver a request twice, it does so
+    /// only if a key tells the second from the first.
+    fn speaks_for_every_delivery(&self) -> bool {
+        self.promises.path_is_direct || self.promises.key.is_some() || made(Mistake::ProxyBelieved)
     }
 
     /// Why the work that this attempt queued ended without effect, if it did.
@@ -269,7 +273,12 @@ impl<'a> Reader<'a> {
 
     fn absent_by_reference(&self, lands: Timestamp) -> bool {
         self.absences()
-            .any(|(by, _, asked)| by == LookupBy::Reference && self.after_lag(asked, lands))
+            .any(|(by, _, asked)| self.is_epoch_free(by) && self.after_lag(asked, lands))
+    }
+
+    /// Asked for by the reference, which carries no epoch.
+    fn is_epoch_free(&self, by: LookupBy) -> bool {
+        by == LookupBy::Reference || made(Mistake::KeyProofAfterRestore)
     }
 
     fn after_lag(&self, asked: Timestamp, lands: Timestamp) -> bool {
@@ -286,7 +295,8 @@ impl<'a> Reader<'a> {
             .promises
             .lookup
             .is_some_and(|l| l.authority == Authority::Authoritative)
-            || made(Mistake::PartialIsAuthoritative);
+            || made(Mistake::PartialIsAuthoritative)
+            || made(Mistake::DeletedIsAbsent);
         self.known
             .lookups
             .values()

@@ -220,7 +220,9 @@ impl<'a> Reader<'a> {
     fn status(&self) -> Status {
         let negative = self.negative();
         let (counted, blocked) = self.positives();
-        let destination: Vec<&Positive> = counted.iter().filter(|p| !p.by_person).collect();
+        let deaf = made(Mistake::SettledIsFinal) && negative.state.is_final();
+        let destination: Vec<&Positive> =
+            counted.iter().filter(|p| !p.by_person && !deaf).collect();
         let person = counted.iter().find(|p| p.by_person);
         let ruled_out = self
             .known
@@ -229,8 +231,7 @@ impl<'a> Reader<'a> {
         let disproved =
             person.is_some() && destination.is_empty() && (ruled_out || self.all_disproved());
 
-        let heard = !(made(Mistake::SettledIsFinal) && negative.state.is_final());
-        let succeeded = heard && !destination.is_empty() || (person.is_some() && !disproved);
+        let succeeded = !destination.is_empty() || (person.is_some() && !disproved);
         let state = match (succeeded, disproved || blocked) {
             (true, _) => State::Succeeded,
             (false, true) => State::OutcomeUnknown,
@@ -408,6 +409,7 @@ impl<'a> Reader<'a> {
             self.known
                 .standing_verdicts()
                 .find(|(_, verdict)| verdict.ruling == Ruling::DidNotHappen)
+                .filter(|_| !made(Mistake::VerdictIsProof))
                 .map(|(_, verdict)| verdict.why.as_str())
         })
     }

@@ -347,10 +347,11 @@ async fn send_out(shared: &Shared, send: SendOut) -> Event {
     let brought = match shared.destinations.get(name).map(|d| &d.reach) {
         Some(Reach::Http(target)) => match shared.pinned_contract(&record).await {
             Some(contract) => {
-                // Where the right to send rests on what the account holds, the credential has to be the confirmed one.
+                // Where the right to send rests on what the account holds, the credential has to be the confirmed one; and so
+                // it has for a cancel by key, which has no kind: elsewhere "nothing there" says nothing about our effect.
                 let rests_on_account = matches!(
                     permission.kind(),
-                    Some(PermissionKind::SameKey | PermissionKind::ProvenAbsent)
+                    None | Some(PermissionKind::SameKey | PermissionKind::ProvenAbsent)
                 );
                 let target = shared.accounts.guarded(name, target, rests_on_account);
                 carrying

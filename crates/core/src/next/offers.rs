@@ -22,11 +22,7 @@ impl Decider<'_> {
         } else {
             self.barred()
         };
-        if barred
-            || conditions.clock_in_doubt && !made(Mistake::ClockInDoubtIgnored)
-            || self.account_in_doubt()
-            || !self.attempts_left()
-        {
+        if barred || self.clock_in_doubt() || self.account_in_doubt() || !self.attempts_left() {
             return None;
         }
         let epoch = known.epoch();
@@ -239,17 +235,26 @@ impl Decider<'_> {
         let first = self.reader.first_arrival(epoch)?;
         let floor = promise.retention.floor()?;
         let over = self.all_over_by()? + Span::from_millis(1);
-        let from = self.after_backoff().max(over);
+        let from = if made(Mistake::CancelBeforeItLands) {
+            self.after_backoff()
+        } else {
+            self.after_backoff().max(over)
+        };
         let last = limits
             .bound
             .latest_start(first + floor - limits.bound.margin_inside(floor));
         (from.max(self.conditions.now) + limits.send_wait < last).then_some(from)
     }
 
-    /// A cancel by key is promised, would prove something after it, and nothing bars it.
+    /// A cancel by key is promised, would prove something after it, and nothing bars it. By a clock in doubt it cannot be told
+    /// whether the key is still known there, and in another account nothing of ours is.
     pub(super) fn may_cancel(&self) -> bool {
-        self.reader.promises.cancel.is_some()
+        let Some(promise) = self.reader.promises.cancel else {
+            return false;
+        };
+        (promise.refuses_later_arrivals || !self.clock_in_doubt())
             && self.reader.known.restored.is_none()
+            && !self.account_in_doubt()
             && !self.cancel_barred()
             && self.cancels_left()
     }

@@ -36,6 +36,11 @@ impl Decider<'_> {
         !self.conditions.restore_released && !made(Mistake::RestoreNotHeld)
     }
 
+    /// The clock stepped: no window can be told from it (R11).
+    pub(super) fn clock_in_doubt(&self) -> bool {
+        self.conditions.clock_in_doubt && !made(Mistake::ClockInDoubtIgnored)
+    }
+
     /// The account behind the credential is not confirmed: neither key nor absence counts (R13).
     pub(super) fn account_in_doubt(&self) -> bool {
         self.conditions.account_in_doubt && !made(Mistake::AccountInDoubtIgnored)

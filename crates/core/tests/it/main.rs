@@ -4,7 +4,6 @@
 mod arbitrary;
 mod fold_order;
 mod kit;
-mod model;
 mod pairs;
 mod policy_table;
 mod rules;

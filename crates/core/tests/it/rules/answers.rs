@@ -1,10 +1,12 @@
 //! R7, R17, R20, R21 and R30: what answers, refusals, callbacks and corrections say, and for what.
 
-use factum_core::evidence::{AnswerClass, Callback, Fact, PollAnswer, Receipt, ReviewWhy};
+use factum_core::evidence::{
+    AnswerClass, Callback, Fact, LookupAnswer, PollAnswer, Receipt, ReviewWhy,
+};
 use factum_core::promise::{CompletionPromise, Consequence};
 use factum_core::{AttemptNo, Span, State, Step};
 
-use crate::kit::{Story, bare, found, keyed, lookable, rejected};
+use crate::kit::{LANDS_AFTER, Story, bare, found, keyed, lookable, rejected};
 
 #[test]
 fn r7_a_refusal_speaks_for_its_own_attempt() {
@@ -72,9 +74,7 @@ fn r7_safe_to_call_again_needs_the_three_proofs() {
     by_lookup.send();
     by_lookup.at(3).lose(1);
     by_lookup.withdraw();
-    by_lookup
-        .at(100)
-        .look(factum_core::evidence::LookupAnswer::Absent);
+    by_lookup.at(100).look(LookupAnswer::Absent);
     let status = by_lookup.status();
     assert_eq!(
         (status.state, status.safe_to_call_again),
@@ -140,12 +140,10 @@ fn r20_receipts_are_compared_by_the_canonical_member_and_aliases_are_one_effect(
     let mut story = Story::new(lookable(Consequence::Costly));
     story.send();
     story.at(3).answer_with(1, AnswerClass::Done, Some("T-1"));
-    story
-        .at(4)
-        .look(factum_core::evidence::LookupAnswer::Found(vec![Receipt {
-            reference: "https://desk/T-1".to_owned(),
-            aliases: vec!["T-1".to_owned()],
-        }]));
+    story.at(4).look(LookupAnswer::Found(vec![Receipt {
+        reference: "https://desk/T-1".to_owned(),
+        aliases: vec!["T-1".to_owned()],
+    }]));
     assert!(!story.status().duplicate_suspected());
     // B97: two different ones are shown, both, to a person; nothing is deleted.
     story.at(5).look(found("T-2"));
@@ -269,4 +267,22 @@ fn r30_a_decline_is_a_failure_in_the_contracts_meaning() {
     let status = story.status();
     assert_eq!(status.state, State::TerminalFailure);
     assert_eq!(status.because.as_deref(), Some("insufficient funds"));
+}
+
+#[test]
+fn r7_where_the_path_may_repeat_an_answer_does_not_end_an_unkeyed_request() {
+    // The first delivery was refused and its refusal read; the second is still on its way.
+    let mut promises = lookable(Consequence::Costly);
+    promises.path_is_direct = false;
+    let mut story = Story::new(promises);
+    story.send();
+    story.at(3).answer(1, rejected(false));
+    story.at(40).look(LookupAnswer::Absent);
+    assert_eq!(story.state(), State::OutcomeUnknown, "it may still land");
+    story.at(LANDS_AFTER + 20 + 1).look(LookupAnswer::Absent);
+    assert_eq!(story.state(), State::TerminalFailure);
+    let mut direct = Story::new(lookable(Consequence::Costly));
+    direct.send();
+    direct.at(3).answer(1, rejected(false));
+    assert_eq!(direct.state(), State::TerminalFailure);
 }

@@ -225,3 +225,33 @@ fn r5_a_persons_word_does_not_settle_while_a_cancel_may_still_land() {
     story.at(9).cancel_answer(again, too_late);
     assert_eq!(story.state(), State::Succeeded, "it stands after all");
 }
+
+#[test]
+fn r11_r13_no_cancel_whose_nothing_there_would_prove_nothing() {
+    // By a clock in doubt it cannot be told whether the key is still known there.
+    let mut story = lost_and_to_be_cancelled(false);
+    story.at(3 + LANDS_AFTER);
+    assert_eq!(story.next().step, Step::CancelByKey { epoch: Epoch(0) });
+    story.clock_in_doubt = true;
+    assert_eq!(story.next().step.name(), "review");
+    let mut refusing = lost_and_to_be_cancelled(true);
+    refusing.clock_in_doubt = true;
+    assert_eq!(
+        refusing.at(4).next().step,
+        Step::CancelByKey { epoch: Epoch(0) },
+        "it refuses later arrivals, whatever the time is"
+    );
+    // In another account nothing of ours exists that could be withdrawn.
+    refusing.account_in_doubt = true;
+    assert_eq!(refusing.next().step.name(), "review");
+    // And what was asked before and not answered is not asked again there.
+    let mut asked = lost_and_to_be_cancelled(true);
+    let no = asked.send_cancel();
+    let lost = CancelAnswer::Unknown {
+        why: "reset".to_owned(),
+    };
+    asked.at(5).cancel_answer(no, lost);
+    assert_eq!(asked.next().step, Step::CancelByKey { epoch: Epoch(0) });
+    asked.account_in_doubt = true;
+    assert_eq!(asked.next().step.name(), "review");
+}

@@ -1,0 +1,4 @@
+//! The proofs, run.
+
+mod mistakes;
+mod model;

@@ -84,24 +84,28 @@ impl<'a> Reader<'a> {
 
     /// From when on the attempt can no longer take effect. A complete answer that the contract can read ends it, unless it
     /// says that the work is queued; an unreadable one (a gateway's 504) does not, since the destination may still be
-    /// working behind it.
+    /// working behind it. Where the path may have delivered it twice, an answer only says that our own side is done with it.
     pub(crate) fn lands_by(&self, mark: &Mark, attempt: &Attempt) -> Option<Timestamp> {
         let read = self
             .known
             .read_answers(attempt)
-            .filter(|(_, class)| self.speaks_for_every_delivery() && ends_the_request(class))
+            .filter(|(_, class)| ends_the_request(class))
             .map(|(answer, _)| answer.read_at)
             .min();
+        let closed = self.known.closed_at(attempt);
+        let (read, closed) = if self.speaks_for_every_delivery() {
+            (read, closed)
+        } else {
+            (None, [read, closed].into_iter().flatten().min())
+        };
         let counted_from = if made(Mistake::LimitCountedFromMark) {
             mark.at
         } else {
             mark.valid_until
         };
-        let bound = mark.bound.lands_by(
-            counted_from,
-            self.known.closed_at(attempt),
-            self.promises.processing_max,
-        );
+        let bound = mark
+            .bound
+            .lands_by(counted_from, closed, self.promises.processing_max);
         let over = match (read, bound) {
             (Some(read), Some(bound)) => Some(read.min(bound)),
             (read, bound) => read.or(bound),

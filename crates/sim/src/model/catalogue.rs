@@ -262,11 +262,14 @@ pub(crate) fn calling(setup: Setup) -> Setup {
     let queues = setup.real.queues;
     let setup = setup.with("it calls back", |s| s.real.calls_back = true);
     if queues {
-        setup.promising("promised", |p| {
-            if let Some(completion) = &mut p.completion {
-                completion.callback = true;
-            }
-        })
+        // A promised report is waited for from the last word on, so it matters when that was stored.
+        setup
+            .with("dated", |s| s.dated = true)
+            .promising("promised", |p| {
+                if let Some(completion) = &mut p.completion {
+                    completion.callback = true;
+                }
+            })
     } else {
         setup
     }

@@ -6,6 +6,12 @@
 //! Any change of form raises the version; a reader refuses versions and members that it does not know.
 
 mod action;
+#[cfg(any(test, fuzzing))]
+#[cfg_attr(
+    not(fuzzing),
+    expect(unreachable_pub, reason = "a fuzzer's build makes this module public")
+)]
+pub mod bytes;
 mod fact;
 mod plain;
 mod report;

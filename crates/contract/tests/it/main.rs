@@ -1,6 +1,8 @@
 //! The contract crate from outside: the catalogue's files, what they make of answers, what is wrong with broken ones.
 
 mod build;
+mod byte_noise;
+mod bytes;
 mod callbacks;
 mod catalogue;
 mod chain;

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod byte_noise;
+mod bytes;
 mod explorer;
 mod faulty;
 mod forgotten;

@@ -6,6 +6,7 @@ use factum_core::evidence::{Answer, AnswerClass, Capture, Mark, PermissionKind, 
 use factum_core::{AttemptNo, Epoch, EvidenceId, Fact, Limits, Timestamp, WorkerNonce};
 use proptest::prelude::*;
 
+use super::bytes;
 use super::strategies::{action, class, facts, permission};
 use super::{Fixed, fact_text, head_text, read_fact, read_head};
 use crate::record::Action;
@@ -43,6 +44,23 @@ proptest! {
     }
 
     #[test]
+    fn a_fact_with_bytes_changed_is_refused_or_another_fact(all in facts(), edits in edits()) {
+        for fact in all {
+            bytes::column(&edited(fact_text(&fact).into_bytes(), &edits));
+        }
+    }
+
+    #[test]
+    fn an_action_with_bytes_changed_is_refused_or_another_action(action in action(), edits in edits()) {
+        bytes::column(&edited(head_text(&action).into_bytes(), &edits));
+    }
+
+    #[test]
+    fn bytes_that_nobody_wrote_are_refused(noise in prop::collection::vec(any::<u8>(), 0..200)) {
+        bytes::column(&noise);
+    }
+
+    #[test]
     fn words_of_permissions_and_classes_are_the_cores(permission in permission(), class in class()) {
         let mark = |permission| Mark { permission, ..sample_mark() };
         let text = fact_text(&Fact::Marked(mark(permission)));
@@ -52,6 +70,54 @@ proptest! {
         let text = fact_text(&Fact::Reread { supersedes: EvidenceId(1), class, why: String::new() });
         prop_assert!(text.contains(&word), "{}", text);
     }
+}
+
+/// A change: from where, how many bytes, and what stands there instead.
+type Edit = (prop::sample::Index, usize, &'static str);
+
+fn edits() -> impl Strategy<Value = Vec<Edit>> {
+    let pieces = [
+        "",
+        "0",
+        "1",
+        "-1",
+        "9",
+        "99999999999999999999",
+        "null",
+        "true",
+        "\"",
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        "x",
+        "xff",
+        "\\u0000",
+        "\u{fffd}",
+        " ",
+        "\0",
+        "1e400",
+        "\"v\":1,",
+    ];
+    prop::collection::vec(
+        (
+            any::<prop::sample::Index>(),
+            0..12_usize,
+            prop::sample::select(pieces.to_vec()),
+        ),
+        0..4,
+    )
+}
+
+fn edited(mut bytes: Vec<u8>, edits: &[Edit]) -> Vec<u8> {
+    for (at, length, piece) in edits {
+        let from = at.index(bytes.len() + 1);
+        let to = (from + length).min(bytes.len());
+        bytes.splice(from..to, piece.bytes());
+    }
+    bytes
 }
 
 fn sample_mark() -> Mark {

@@ -8,6 +8,8 @@
 mod answers;
 mod auth;
 mod bounds;
+mod byte_noise;
+mod bytes;
 mod cuts;
 mod phases;
 mod proxy;

@@ -46,7 +46,7 @@ pub(crate) enum Command {
     Contract(contract::Command),
     /// Submit one action, or a file of them
     #[command(after_help = submit::HELP)]
-    Submit(submit::Args),
+    Submit(Box<submit::Args>),
     /// Show one action as it stands
     #[command(after_help = status::HELP)]
     Status(status::Args),
@@ -117,7 +117,7 @@ impl Command {
             Self::Testbed(args) => testbed::run(args, config, out).await,
             Self::Destination(command) => destination::run(command, config, out).await,
             Self::Contract(command) => contract::run(command, config, out).await,
-            Self::Submit(args) => submit::run(args, config, out).await,
+            Self::Submit(args) => submit::run(*args, config, out).await,
             Self::Status(args) => status::run(args, config, out).await,
             Self::List(args) => list::run(args, config, out).await,
             Self::Watch(args) => watch::run(args, config, out).await,

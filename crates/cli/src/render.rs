@@ -163,6 +163,7 @@ fn worded(out: Out, status: &Value, statement: &str) -> String {
         ),
     );
     member("summary", text(status, "summary"));
+    member("subject", text(status, "subject"));
     member("key", text(status, "key"));
     member("for", text(status, "for"));
     member("recorded", text(status, "created_at"));

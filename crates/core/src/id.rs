@@ -97,6 +97,12 @@ impl ActionId {
         Lane(self.0.to_be_bytes()[9])
     }
 
+    /// The lowest value of an id that was made in the same millisecond: ids of one millisecond have no order among them.
+    #[must_use]
+    pub fn first_of_its_millisecond(self) -> Self {
+        Self(self.0 >> 80 << 80)
+    }
+
     /// When it was made, to the millisecond.
     #[must_use]
     pub fn made_at(self) -> Timestamp {

@@ -103,6 +103,7 @@ impl Terms<'_> {
                 params: checked.params,
                 payload: checked.payload,
                 summary: checked.summary,
+                subject: checked.subject,
                 conversation: checked.conversation,
                 trace: checked.trace,
             },

@@ -197,7 +197,7 @@ impl Engine {
             restore_released: self.shared.restore_released.load(Ordering::Relaxed),
             clock_in_doubt: self.shared.clock_in_doubt.load(Ordering::Relaxed),
             account_in_doubt: self.shared.accounts.in_doubt().contains(&scope.destination),
-            subject_overtaken: false,
+            subject_overtaken: record.overtaken,
         };
         (
             record.status(),

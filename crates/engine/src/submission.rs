@@ -41,6 +41,9 @@ pub struct Submission {
     /// One line for people, safe to show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
+    /// What the action works on at its destination, as in `ticket/77`: actions on one subject know of each other (R14).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
     /// For whom it is carried out; part of the identity's scope.
     #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
     pub on_behalf_of: Option<String>,
@@ -104,6 +107,8 @@ pub struct Checked {
     pub compared: BTreeMap<String, String>,
     /// One line for people.
     pub summary: Option<String>,
+    /// What it works on.
+    pub subject: Option<String>,
     /// Where it was asked for.
     pub conversation: Option<Conversation>,
     /// No effect request from this on.
@@ -168,6 +173,9 @@ impl Submission {
                 )
             })?;
         let (deadline, not_before) = self.times()?;
+        if let Some(subject) = &self.subject {
+            bounded_subject(subject)?;
+        }
         Ok(Checked {
             scope: Scope {
                 tenant: tenant.to_owned(),
@@ -182,6 +190,7 @@ impl Submission {
             payload_canonical,
             compared,
             summary: self.summary,
+            subject: self.subject,
             conversation: self.conversation.map(|c| Conversation {
                 id: c.id,
                 turn: c.turn,
@@ -273,13 +282,7 @@ fn compared_members(at: &str, canonical_text: &str) -> Result<BTreeMap<String, S
 }
 
 fn bounded(member: &str, text: &str) -> Result<(), Problem> {
-    let why = if text.trim().is_empty() {
-        "it is empty, so unrelated effects would share it"
-    } else if text.len() > KEY_MAX {
-        "it is longer than 255 bytes"
-    } else if text.chars().any(char::is_control) {
-        "it holds control characters"
-    } else {
+    let Some(why) = out_of_form(text, "unrelated effects") else {
         return Ok(());
     };
     let rule = format!("an identity has 1 to {KEY_MAX} bytes without control characters; {why}");
@@ -289,6 +292,28 @@ fn bounded(member: &str, text: &str) -> Result<(), Problem> {
         rule,
         "build it from what causes the effect, as in `order-77/refund-ticket`",
     ))
+}
+
+/// A subject is found by its text, so it has the form of an identity.
+fn bounded_subject(text: &str) -> Result<(), Problem> {
+    let Some(why) = out_of_form(text, "actions on unrelated things") else {
+        return Ok(());
+    };
+    let rule = format!("a subject has 1 to {KEY_MAX} bytes without control characters; {why}");
+    let remedy = "name what the action works on, the same in every action on it, as in `ticket/77`";
+    Err(wrong("/subject", &rule, remedy))
+}
+
+fn out_of_form(text: &str, sharing: &str) -> Option<String> {
+    if text.trim().is_empty() {
+        Some(format!("it is empty, so {sharing} would share it"))
+    } else if text.len() > KEY_MAX {
+        Some(format!("it is longer than {KEY_MAX} bytes"))
+    } else if text.chars().any(char::is_control) {
+        Some("it holds control characters".to_owned())
+    } else {
+        None
+    }
 }
 
 fn named(member: &str, text: &str) -> Result<(), Problem> {

@@ -87,6 +87,13 @@ impl<'a> ActionBuilder<'a> {
         self
     }
 
+    /// What it works on at its destination, as in `ticket/77`. While a later action on it exists, a harmless effect is not
+    /// repeated unless the destination checks a condition.
+    pub fn subject(mut self, subject: impl Into<String>) -> Self {
+        self.submission.subject = Some(subject.into());
+        self
+    }
+
     /// For whom it is carried out.
     pub fn on_behalf_of(mut self, principal: impl Into<String>) -> Self {
         self.submission.on_behalf_of = Some(principal.into());

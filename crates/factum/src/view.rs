@@ -34,6 +34,8 @@ pub struct StatusView {
     pub on_behalf_of: String,
     /// One line for people.
     pub summary: Option<String>,
+    /// What it works on at its destination, as its caller named it.
+    pub subject: Option<String>,
     /// In which conversation it was asked for.
     pub conversation: Option<String>,
     /// One of the nine words.
@@ -170,6 +172,7 @@ impl StatusView {
             operation: action.scope.operation.clone(),
             on_behalf_of: action.scope.principal.clone(),
             summary: action.content.summary.clone(),
+            subject: action.content.subject.clone(),
             conversation: action
                 .content
                 .conversation

@@ -105,6 +105,7 @@ fn admission(n: u64) -> Admission {
                 params: "{}".to_owned(),
                 payload: format!("{{\"text\":\"{}\"}}", "x".repeat(480)),
                 summary: None,
+                subject: None,
                 conversation: None,
                 trace: None,
             },

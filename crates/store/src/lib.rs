@@ -115,6 +115,9 @@ pub trait Store: Send + Sync + 'static {
 
     /// Writes a decision: facts (a mark, an opened review, …) and the next step. Fenced by the claim's token, its lease and
     /// its version. The claim stays held at the new version. A next step that forgets what is not settled is an error (law 8).
+    ///
+    /// The mark of a send that is not the first is fenced by its subject too (R14): where a later action on it was recorded since the
+    /// claim was read, the commit is stale.
     fn commit<'a>(
         &'a self,
         claim: &'a Claim,

@@ -16,7 +16,7 @@ use crate::record::{
     Admission, Admitted, Claim, Claimed, Committed, Due, Filter, NextRow, Record, Recorded, Restore,
 };
 use crate::report::{Delivered, KeptReport, Name, Report, ReportFilter};
-use crate::shared::{self, Claims};
+use crate::shared::{self, Claims, Overtaker};
 use crate::{Answer, Store, StoreError, StoreErrorKind};
 
 /// A store in memory. See the module's documentation.
@@ -94,7 +94,23 @@ fn answer<'a, T: Send + 'a>(value: T) -> Answer<'a, T> {
 
 impl Inner {
     fn row(&self, id: ActionId) -> Option<Record> {
-        self.rows.get(&id).map(|row| row.record.clone())
+        self.rows.get(&id).map(|row| self.fresh(&row.record))
+    }
+
+    /// The record, with what is known now about its subject.
+    fn fresh(&self, record: &Record) -> Record {
+        Record {
+            overtaken: self.is_overtaken(record),
+            ..record.clone()
+        }
+    }
+
+    fn is_overtaken(&self, record: &Record) -> bool {
+        let Some(wanted) = Overtaker::of(&record.action) else {
+            return false;
+        };
+        let mut later = self.rows.range(wanted.from..);
+        later.any(|(_, row)| wanted.is(&row.record.action))
     }
 
     fn admit(&mut self, admission: Admission, now: Timestamp) -> Result<Admitted, StoreError> {
@@ -105,7 +121,8 @@ impl Inner {
         }
         let (wish, mut names) = (admission.claim_for, admission.names.clone());
         names.extend(matching::names_of(&admission.facts));
-        let (record, evidence) = shared::admitted(admission, now);
+        let (mut record, evidence) = shared::admitted(admission, now);
+        record.overtaken = self.is_overtaken(&record);
         let id = record.id();
         if self.rows.contains_key(&id) {
             return Err(shared::id_taken());
@@ -126,7 +143,7 @@ impl Inner {
             return Ok(Admitted::Created(Box::new(record), None));
         }
         let claim =
-            wish.and_then(|(_, lease)| self.claims.take(id, record.version, lease, now).ok());
+            wish.and_then(|(_, lease)| self.claims.take(&record, lease, now).ok());
         Ok(Admitted::Created(Box::new(record), claim))
     }
 
@@ -199,11 +216,10 @@ impl Inner {
         next: NextRow,
         now: Timestamp,
     ) -> Result<Committed, StoreError> {
-        let current = self
-            .rows
-            .get(&claim.action)
-            .is_some_and(|row| row.record.version == claim.version)
-            || made(Mistake::CommitNotFenced);
+        let current = self.rows.get(&claim.action).is_some_and(|row| {
+            let unmoved = || self.is_overtaken(&row.record) == claim.overtaken;
+            row.record.version == claim.version && (!shared::rests_on_subject(&facts) || unmoved())
+        }) || made(Mistake::CommitNotFenced);
         if !current || !self.claims.holds(claim.action, claim.token, now) {
             return Ok(Committed::Stale);
         }
@@ -216,7 +232,7 @@ impl Inner {
             return Claimed::Gone;
         };
         self.claims.sweep(now);
-        match self.claims.take(id, record.version, lease, now) {
+        match self.claims.take(&record, lease, now) {
             Ok(claim) => Claimed::Held(claim, Box::new(record)),
             Err(until) => Claimed::Busy(until),
         }
@@ -367,7 +383,7 @@ impl Store for MemoryStore {
                 .map(|(_, row)| &row.record)
                 .filter(|record| shared::matches(&filter, record))
                 .take(filter.limit)
-                .cloned()
+                .map(|record| inner.fresh(record))
                 .collect(),
         )
     }

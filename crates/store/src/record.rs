@@ -44,6 +44,8 @@ pub struct Content {
     pub payload: String,
     /// One line for people, safe to show.
     pub summary: Option<String>,
+    /// What the action works on at its destination, as the caller names it: `ticket/77` (R14).
+    pub subject: Option<String>,
     /// In which conversation it was asked for.
     pub conversation: Option<Conversation>,
     /// The caller's trace; correlates only.
@@ -103,6 +105,8 @@ pub struct Record {
     pub version: u64,
     /// The next step as last decided.
     pub next: NextRow,
+    /// A later action on the same subject was recorded, as of reading this (R14).
+    pub overtaken: bool,
 }
 
 impl Record {
@@ -140,6 +144,9 @@ pub struct Claim {
     pub token: u64,
     /// The version that decisions are made on; the store raises it with each commit.
     pub version: u64,
+    /// Whether a later action on the same subject existed when the action was read. Where that has changed, no mark that
+    /// rests on it is written: see [`crate::Store::commit`].
+    pub overtaken: bool,
     /// Free for others from then on.
     pub until: Timestamp,
 }

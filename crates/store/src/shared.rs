@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use factum_core::evidence::PermissionKind;
 use factum_core::{ActionId, Evidence, EvidenceId, Fact, Known, Span, Timestamp};
 
 use crate::record::{
@@ -35,15 +36,15 @@ impl Claims {
         }
     }
 
-    /// Holds an action at `version`, or says until when another claim holds it. The holder's own live claim
+    /// Holds an action as it was read, or says until when another claim holds it. The holder's own live claim
     /// counts too: recovery inside one process must not adopt it.
     pub(crate) fn take(
         &mut self,
-        action: ActionId,
-        version: u64,
+        read: &Record,
         lease: Span,
         now: Timestamp,
     ) -> Result<Claim, Timestamp> {
+        let action = read.id();
         if let Some(held) = self.held.get(&action)
             && held.until > now
         {
@@ -58,7 +59,8 @@ impl Claims {
         Ok(Claim {
             action,
             token: held.token,
-            version,
+            version: read.version,
+            overtaken: read.overtaken,
             until: held.until,
         })
     }
@@ -196,6 +198,49 @@ pub(crate) fn join(first: Record, submitted: &Action) -> Admitted {
     }
 }
 
+/// What is looked for to see whether a later action on the same subject exists.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Overtaker<'a> {
+    pub(crate) tenant: &'a str,
+    pub(crate) destination: &'a str,
+    pub(crate) subject: &'a str,
+    /// Ids from here on count: those of one millisecond have no order, so that each counts as later than the others.
+    pub(crate) from: ActionId,
+    /// All but this one.
+    pub(crate) but: ActionId,
+}
+
+impl<'a> Overtaker<'a> {
+    /// Of this action; none where it names no subject, so that nothing is known to overtake it.
+    pub(crate) fn of(action: &'a Action) -> Option<Self> {
+        let id = action.intent.action;
+        Some(Self {
+            tenant: &action.scope.tenant,
+            destination: &action.scope.destination,
+            subject: action.content.subject.as_deref()?,
+            from: id.first_of_its_millisecond(),
+            but: id,
+        })
+    }
+
+    /// Whether this action is one.
+    pub(crate) fn is(&self, action: &Action) -> bool {
+        let id = action.intent.action;
+        id >= self.from
+            && id != self.but
+            && action.content.subject.as_deref() == Some(self.subject)
+            && action.scope.destination == self.destination
+            && action.scope.tenant == self.tenant
+    }
+}
+
+/// Whether a decision may hold only while no later action on the subject exists (R14): it marks a send that is not the first.
+pub(crate) fn rests_on_subject(facts: &[Fact]) -> bool {
+    facts
+        .iter()
+        .any(|fact| matches!(fact, Fact::Marked(mark) if mark.permission != PermissionKind::First))
+}
+
 /// A new action as it stands right after its admission, and its first records.
 pub(crate) fn admitted(admission: Admission, now: Timestamp) -> (Record, Vec<Evidence>) {
     let evidence = name_facts(&Known::default(), now, admission.facts);
@@ -204,6 +249,7 @@ pub(crate) fn admitted(admission: Admission, now: Timestamp) -> (Record, Vec<Evi
         action: admission.action,
         version: 1,
         next: admission.next,
+        overtaken: false,
     };
     (record, evidence)
 }

@@ -75,6 +75,9 @@ pub(crate) struct Args {
     /// One line for people, safe to show
     #[arg(long, value_name = "TEXT", conflicts_with = "file")]
     summary: Option<String>,
+    /// What it works on at its destination, the same in every action on it (ticket/77)
+    #[arg(long, value_name = "NAME", conflicts_with = "file")]
+    subject: Option<String>,
     /// For whom it is carried out
     #[arg(long = "for", value_name = "PRINCIPAL", conflicts_with = "file")]
     on_behalf_of: Option<String>,
@@ -184,6 +187,7 @@ fn body(args: &Args) -> Result<String, Failure> {
     set("key", &args.key);
     set("effect", &args.effect);
     set("summary", &args.summary);
+    set("subject", &args.subject);
     set("for", &args.on_behalf_of);
     set("deadline", &args.deadline);
     set("not_before", &args.not_before);

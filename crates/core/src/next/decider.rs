@@ -89,6 +89,9 @@ impl<'a> Decider<'a> {
                 Why::AbsenceCountsLater,
             );
         }
+        if kind == PermissionKind::ProvenAbsent && self.overtaken() {
+            return self.review(ReviewWhy::PolicyWantsPerson);
+        }
         if by_cancel && self.reader.promises.consequence == Consequence::Irreversible {
             return self.review(ReviewWhy::PolicyWantsPerson);
         }

@@ -4,7 +4,7 @@
 use crate::evidence::{AnswerClass, LookupAnswer, Order, PermissionKind, ReviewWhy};
 use crate::intent::Preference;
 use crate::mistake::{Mistake, made};
-use crate::promise::Authority;
+use crate::promise::{Authority, Consequence};
 use crate::time::{Span, Timestamp};
 
 use super::decider::Decider;
@@ -105,11 +105,20 @@ impl Decider<'_> {
         }
     }
 
+    /// Newer work on the same subject may be undone by sending this once more (R14). What is harmless to repeat sets what is
+    /// there, so that not finding it any more is what the newer work would look like.
+    pub(super) fn overtaken(&self) -> bool {
+        let promises = self.reader.promises;
+        promises.consequence == Consequence::Harmless
+            && self.conditions.subject_overtaken
+            && !promises.condition_checked
+    }
+
     pub(super) fn resend_harmless(&self) -> Next {
-        let harmless = self.reader.promises.condition_checked
-            || !self.conditions.subject_overtaken
-            || made(Mistake::SubjectOvertakenIgnored);
-        if harmless && !self.barred() && self.attempts_left() {
+        let undoes = self.conditions.subject_overtaken
+            && !self.reader.promises.condition_checked
+            && !made(Mistake::SubjectOvertakenIgnored);
+        if !undoes && !self.barred() && self.attempts_left() {
             return self.send(
                 PermissionKind::Harmless,
                 self.after_backoff(),

@@ -104,7 +104,7 @@ pub(super) fn decide_held(record: &Record, view: &View) -> Decision {
     let Some(current) = view.current else {
         return unconfigured(record, view.now);
     };
-    let conditions = conditions(view, current);
+    let conditions = conditions(view, current, record.overtaken);
     let intent = &record.action.intent;
     let (known, facts) = with_due_facts(record, &conditions);
     match permit(intent, &known, &conditions) {
@@ -148,7 +148,7 @@ pub(super) fn next_row_after(record: &Record, facts: &[Fact], view: &View) -> Ne
     next_row(&decide(
         &record.action.intent,
         &known,
-        &conditions(view, current),
+        &conditions(view, current, record.overtaken),
     ))
 }
 
@@ -176,14 +176,20 @@ pub(crate) fn next_row(next: &Next) -> NextRow {
     }
 }
 
-pub(super) fn conditions<'a>(view: &View, current: &'a Promises) -> Conditions<'a> {
+/// `overtaken`: a later action on the same subject exists, as of reading the action. A mark that rests on there being none is
+/// checked once more in its own commit.
+pub(super) fn conditions<'a>(
+    view: &View,
+    current: &'a Promises,
+    overtaken: bool,
+) -> Conditions<'a> {
     Conditions {
         now: view.now,
         current,
         restore_released: view.restore_released,
         clock_in_doubt: view.clock_in_doubt,
         account_in_doubt: view.account_in_doubt,
-        subject_overtaken: false,
+        subject_overtaken: overtaken,
     }
 }
 

@@ -339,6 +339,7 @@ impl Run {
                 params: "{}".to_owned(),
                 payload: "null".to_owned(),
                 summary: None,
+                subject: None,
                 conversation: None,
                 trace: None,
             },

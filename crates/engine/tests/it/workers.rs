@@ -129,6 +129,49 @@ fn after_the_window_nothing_is_sent_by_key() {
     assert_eq!((world.effects[&id], world.sent), (1, 1));
 }
 
+/// R14: a later action on the subject is recorded between the decision to repeat and its mark. The earlier one is not repeated.
+#[test]
+fn a_repeat_that_is_overtaken_between_decision_and_mark_is_not_sent() {
+    for subject in ["ticket/77", "ticket/78"] {
+        let mut harmless = promises(None, false);
+        harmless.consequence = factum_core::promise::Consequence::Harmless;
+        let mut world = World::new(1, harmless);
+        world.fates.push_back(Fate::AnswerLost);
+        let first = world.submit_on(1, "ticket/77");
+        until_send_is_next(&mut world, 0);
+        world.step(0);
+        until_mark_is_next(&mut world, 0);
+        world.pass(Span::from_millis(2));
+        world.submit_on(2, subject);
+        world.run(Span::from_secs(60));
+        let record = world.record(first);
+        let (state, effects) = (record.status().state, world.effects[&first]);
+        if subject == "ticket/77" {
+            assert_eq!((state, effects), (State::OutcomeUnknown, 1));
+            assert_eq!(record.next.step, "review");
+        } else {
+            assert_eq!((state, effects), (State::Succeeded, 2), "a repeat");
+        }
+    }
+}
+
+/// Lets the world work until worker `n` is about to commit a mark.
+fn until_mark_is_next(world: &mut World, n: usize) {
+    for _ in 0..100 {
+        if let Some(Command::Commit(commit)) = world.workers[n].commands.front()
+            && commit.facts.iter().any(|fact| fact.kind() == "marked")
+        {
+            return;
+        }
+        if !world.step(n) {
+            let wake = world.workers[n].driver.next_wake().unwrap();
+            world.pass(wake.since(world.now()));
+            world.tell(n, factum_engine::driver::Event::Woke);
+        }
+    }
+    panic!("worker {n} never marks");
+}
+
 /// Lets the world work until worker `n` is about to send.
 fn until_send_is_next(world: &mut World, n: usize) {
     for _ in 0..100 {

@@ -148,6 +148,17 @@ impl World {
     /// The same with a deadline.
     pub(crate) fn submit_until(&mut self, n: u8, deadline: Option<Timestamp>) -> ActionId {
         let action = self.action(n, deadline);
+        self.admit(action)
+    }
+
+    /// The same on this subject.
+    pub(crate) fn submit_on(&mut self, n: u8, subject: &str) -> ActionId {
+        let mut action = self.action(n, None);
+        action.content.subject = Some(subject.to_owned());
+        self.admit(action)
+    }
+
+    fn admit(&mut self, action: Action) -> ActionId {
         let (id, now) = (action.intent.action, self.now());
         let next = NextRow {
             step: "send".to_owned(),
@@ -205,6 +216,7 @@ impl World {
                 params: "{}".to_owned(),
                 payload: "null".to_owned(),
                 summary: None,
+                subject: None,
                 conversation: None,
                 trace: None,
             },

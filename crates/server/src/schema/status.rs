@@ -51,6 +51,7 @@ fn submitted() -> Vec<Member> {
         ("operation", text(), true),
         ("for", text(), true),
         ("summary", nullable(json!({"type": "string"})), true),
+        ("subject", nullable(text()), true),
         ("conversation", nullable(text()), true),
         ("trace", nullable(text()), true),
     ]

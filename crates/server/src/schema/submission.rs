@@ -6,6 +6,10 @@ use super::{count, instant, object, said, text};
 
 const TRACE: &str = "^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$";
 
+const SUBJECT: &str = "What the action works on at its destination, the same in every action on it, as in `ticket/77`: while a later \
+                       action on it exists, a harmless effect is not repeated unless the destination checks a condition. No part of \
+                       the identity or of what is compared on a repeat.";
+
 pub(super) fn schema() -> Value {
     let mut members = what();
     members.extend(which());
@@ -54,11 +58,15 @@ fn what() -> Vec<Member> {
             ),
             false,
         ),
+        ("subject", said(bounded(), SUBJECT), false),
     ]
 }
 
+fn bounded() -> Value {
+    json!({"type": "string", "minLength": 1, "maxLength": 255})
+}
+
 fn which() -> Vec<Member> {
-    let bounded = || json!({"type": "string", "minLength": 1, "maxLength": 255});
     let event = [("source", bounded(), true), ("id", bounded(), true)];
     let event = object(
         &event,

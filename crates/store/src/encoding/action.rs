@@ -38,6 +38,7 @@ pub(crate) fn head_text(action: &Action) -> String {
         identity: IdentityOut(&action.identity),
         members: MembersOut(&action.members),
         summary: action.content.summary.as_deref(),
+        subject: action.content.subject.as_deref(),
         conversation: action
             .content
             .conversation
@@ -74,6 +75,7 @@ pub(crate) fn read_head(text: &str, fixed: Fixed) -> Result<Action, String> {
             params: fixed.params,
             payload: fixed.payload,
             summary: head.summary,
+            subject: head.subject,
             conversation: head.conversation.map(|talk| Conversation {
                 id: talk.id,
                 turn: talk.turn,
@@ -94,6 +96,8 @@ struct HeadOut<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    subject: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     conversation: Option<Talk>,
     #[serde(skip_serializing_if = "Option::is_none")]
     trace: Option<&'a str>,
@@ -112,6 +116,7 @@ struct Head {
     #[serde(with = "Members")]
     members: BTreeMap<String, MemberHash>,
     summary: Option<String>,
+    subject: Option<String>,
     conversation: Option<Talk>,
     trace: Option<String>,
 }

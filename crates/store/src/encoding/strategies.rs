@@ -520,15 +520,17 @@ fn content() -> impl Strategy<Value = Content> {
         text(),
         text(),
         prop::option::of(text()),
+        prop::option::of(text()),
         prop::option::of(conversation),
         prop::option::of(Just(trace)),
     )
         .prop_map(
-            |(contract, params, payload, summary, conversation, trace)| Content {
+            |(contract, params, payload, summary, subject, conversation, trace)| Content {
                 contract,
                 params,
                 payload,
                 summary,
+                subject,
                 conversation,
                 trace,
             },

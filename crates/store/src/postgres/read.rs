@@ -10,7 +10,8 @@ use super::Inner;
 use super::pool::{Does, Value};
 use super::row::{self, action_id, count, lane, uuid};
 use crate::StoreError;
-use crate::record::{Due, Filter, Record};
+use crate::record::{Action, Due, Filter, Record};
+use crate::shared::Overtaker;
 
 impl Inner {
     /// One action, of one moment.
@@ -25,9 +26,7 @@ impl Inner {
             .connections
             .rows(doing, Does::Reads, sql, &values)
             .await?;
-        rows.first()
-            .map(|found| row::record(doing, found))
-            .transpose()
+        self.with_its_subject(doing, rows.first()).await
     }
 
     /// The action that an identity names, of one moment.
@@ -43,9 +42,45 @@ impl Inner {
             .connections
             .rows(doing, Does::Reads, sql, &values)
             .await?;
-        rows.first()
-            .map(|found| row::record(doing, found))
-            .transpose()
+        self.with_its_subject(doing, rows.first()).await
+    }
+
+    /// The record in a row, with whether a later action on its subject exists: that is asked only where it names one.
+    async fn with_its_subject(
+        &self,
+        doing: &'static str,
+        found: Option<&tokio_postgres::Row>,
+    ) -> Result<Option<Record>, StoreError> {
+        let Some(found) = found else {
+            return Ok(None);
+        };
+        let mut record = row::record(doing, found)?;
+        record.overtaken = self.overtaken(doing, &record.action).await?;
+        Ok(Some(record))
+    }
+
+    /// Whether a later action on the subject of this one exists.
+    pub(super) async fn overtaken(
+        &self,
+        doing: &'static str,
+        action: &Action,
+    ) -> Result<bool, StoreError> {
+        let Some(wanted) = Overtaker::of(action) else {
+            return Ok(false);
+        };
+        let values: [Value<'_>; 5] = [
+            &wanted.tenant,
+            &wanted.destination,
+            &wanted.subject,
+            &uuid(wanted.from),
+            &uuid(wanted.but),
+        ];
+        let sql = include_str!("sql/action_overtaken.sql");
+        let rows = self
+            .connections
+            .rows(doing, Does::Reads, sql, &values)
+            .await?;
+        Ok(!rows.is_empty())
     }
 
     pub(super) async fn history(&self, id: ActionId) -> Result<Vec<Evidence>, StoreError> {

@@ -87,6 +87,7 @@ fn read(id: ActionId, row: &Row) -> Result<Record, Damage> {
     State::from_name(state).ok_or_else(|| format!("`{state}` is no state"))?;
     Ok(Record {
         known: Known::fold(&evidence),
+        overtaken: false,
         action,
         version: u64::try_from(column::<i64>(row, "version")?)
             .map_err(|_| "its version is negative".to_owned())?,

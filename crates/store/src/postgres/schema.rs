@@ -8,7 +8,10 @@ use crate::{StoreError, StoreErrorKind};
 const DOING: &str = "migrating the database";
 
 /// Migrations, in order; the index plus one is the schema version.
-const MIGRATIONS: [&str; 1] = [include_str!("migrations/0001_first.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("migrations/0001_first.sql"),
+    include_str!("migrations/0002_subject.sql"),
+];
 
 /// The newest schema version known here.
 pub(super) fn version_known() -> i64 {

@@ -15,6 +15,7 @@ use crate::record::{
     identity_text,
 };
 use crate::report::{Name, names_in};
+use crate::shared::Overtaker;
 use crate::{StoreError, StoreErrorKind, matching, shared};
 
 const ADMITTING: &str = "recording an action";
@@ -76,11 +77,13 @@ impl Inner {
             .map(|(worker, lease)| (worker, now + lease));
         let mut names = admission.names.clone();
         names.extend(matching::names_of(&admission.facts));
-        let (record, evidence) = shared::admitted(admission, now);
+        let (mut record, evidence) = shared::admitted(admission, now);
+        record.overtaken = self.overtaken(ADMITTING, &record.action).await?;
         let claim = wish.map(|(_, until)| Claim {
             action: record.id(),
             token: FIRST_TOKEN,
             version: record.version,
+            overtaken: record.overtaken,
             until,
         });
         let by = wish.map(|(worker, until)| (worker.0.cast_signed(), until));
@@ -150,7 +153,7 @@ impl Inner {
         let content = &action.content;
         let talk = content.conversation.as_ref().map(|talk| talk.id.as_str());
         let (by, until) = claim.unzip();
-        let values: [Value<'_>; 25] = [
+        let values: [Value<'_>; 26] = [
             &lane(id),
             &uuid(id),
             &action.identity_hash.0.as_slice(),
@@ -176,6 +179,7 @@ impl Inner {
             &log.kinds,
             &log.facts,
             &hashes_of(record, names),
+            &content.subject,
         ];
         let sql = include_str!("sql/action_admit.sql");
         let rows = self
@@ -219,6 +223,7 @@ impl Inner {
             action: id,
             token,
             version: record.version,
+            overtaken: record.overtaken,
             until,
         };
         Ok(Claimed::Held(claim, Box::new(record)))
@@ -345,9 +350,10 @@ impl Inner {
         fence: Option<Fence>,
     ) -> Result<Option<Recorded>, StoreError> {
         let before = record.version;
+        let subject = fence.filter(|_| shared::rests_on_subject(&facts));
         let (mut recorded, evidence) = shared::append(&mut record, now, facts, next);
         let appended = match self
-            .update(doing, &record, before, &evidence, now, fence)
+            .update(doing, &record, (before, subject), &evidence, now, fence)
             .await
         {
             Err(unanswered) if unanswered.in_doubt() && !marks(&evidence) => {
@@ -371,13 +377,15 @@ impl Inner {
         &self,
         doing: &'static str,
         record: &Record,
-        before: u64,
+        (before, subject): (u64, Option<Fence>),
         evidence: &[Evidence],
         now: Timestamp,
         fence: Option<Fence>,
     ) -> Result<bool, Unanswered> {
         let (id, standing, log) = (record.id(), Standing::of(record), Log::of(evidence));
-        let values: [Value<'_>; 17] = [
+        // Where the decision rests on how the action stands with its subject, that has to be as it was.
+        let wanted = Overtaker::of(&record.action).filter(|_| subject.is_some());
+        let values: [Value<'_>; 23] = [
             &lane(id),
             &uuid(id),
             &standing.version,
@@ -395,6 +403,12 @@ impl Inner {
             &log.kinds,
             &log.facts,
             &hashes_of(record, &names_of(evidence)),
+            &wanted.map(|wanted| wanted.tenant),
+            &wanted.map(|wanted| wanted.destination),
+            &wanted.map(|wanted| wanted.subject),
+            &wanted.map(|wanted| uuid(wanted.from)),
+            &wanted.map(|wanted| uuid(wanted.but)),
+            &subject.map(|fence| fence.overtaken),
         ];
         let sql = include_str!("sql/standing_append.sql");
         let rows = self
@@ -450,6 +464,7 @@ pub(super) struct Fence {
     pub(super) action: ActionId,
     pub(super) token: u64,
     pub(super) version: u64,
+    pub(super) overtaken: bool,
 }
 
 impl Fence {
@@ -458,6 +473,7 @@ impl Fence {
             action: claim.action,
             token: claim.token,
             version: claim.version,
+            overtaken: claim.overtaken,
         }
     }
 }

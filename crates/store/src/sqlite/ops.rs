@@ -39,7 +39,8 @@ pub(super) fn admit(work: &mut Work, admission: Admission) -> Result<Admitted, S
     let now = work.now();
     let (wish, mut names) = (admission.claim_for, admission.names.clone());
     names.extend(matching::names_of(&admission.facts));
-    let (record, evidence) = shared::admitted(admission, now);
+    let (mut record, evidence) = shared::admitted(admission, now);
+    record.overtaken = row::is_overtaken(&work.conn, &record.action).map_err(sql)?;
     let id = record.id();
     work.touch(id);
     row::insert_standing(&work.conn, &work.sums, &Standing::of(&record)).map_err(sql)?;
@@ -51,7 +52,7 @@ pub(super) fn admit(work: &mut Work, admission: Admission) -> Result<Admitted, S
         let record = held(work, id, ADMITTING)?;
         return Ok(Admitted::Created(Box::new(record), None));
     }
-    let claim = wish.and_then(|(_, lease)| work.claims.take(id, record.version, lease, now).ok());
+    let claim = wish.and_then(|(_, lease)| work.claims.take(&record, lease, now).ok());
     Ok(Admitted::Created(Box::new(record), claim))
 }
 
@@ -62,7 +63,7 @@ fn join(work: &mut Work, admission: &Admission) -> Result<Admitted, StoreError> 
         Some(id) => work.take(id, ADMITTING)?.map(|record| (id, record)),
         None => None,
     };
-    let Some((id, first)) = first else {
+    let Some((id, mut first)) = first else {
         let how = "its identity is indexed, and its rows are gone".to_owned();
         return Err(damaged(ADMITTING, admission.action.intent.action, how));
     };
@@ -70,19 +71,23 @@ fn join(work: &mut Work, admission: &Admission) -> Result<Admitted, StoreError> 
         let how = "its identity is not the one that it is indexed by".to_owned();
         return Err(damaged(ADMITTING, id, how));
     }
+    first.overtaken =
+        row::is_overtaken(&work.conn, &first.action).map_err(while_doing(ADMITTING))?;
     work.keep(first.clone());
     Ok(shared::join(first, &admission.action))
 }
 
 /// Claims an action.
 pub(super) fn claim(work: &mut Work, id: ActionId, lease: Span) -> Result<Claimed, StoreError> {
-    let Some(record) = work.take(id, CLAIMING)? else {
+    let Some(mut record) = work.take(id, CLAIMING)? else {
         return Ok(Claimed::Gone);
     };
+    record.overtaken =
+        row::is_overtaken(&work.conn, &record.action).map_err(while_doing(CLAIMING))?;
     work.keep(record.clone());
     let now = work.now();
     work.claims.sweep(now);
-    Ok(match work.claims.take(id, record.version, lease, now) {
+    Ok(match work.claims.take(&record, lease, now) {
         Ok(claim) => Claimed::Held(claim, Box::new(record)),
         Err(until) => Claimed::Busy(until),
     })
@@ -114,12 +119,13 @@ pub(super) fn record(
     .map(Some)
 }
 
-/// A claim as it is checked: which action, token and version.
+/// A claim as it is checked: which action, token and version, and how it stood with its subject.
 #[derive(Clone, Copy)]
 pub(super) struct Fence {
     pub(super) action: ActionId,
     pub(super) token: u64,
     pub(super) version: u64,
+    pub(super) overtaken: bool,
 }
 
 impl Fence {
@@ -128,6 +134,7 @@ impl Fence {
             action: claim.action,
             token: claim.token,
             version: claim.version,
+            overtaken: claim.overtaken,
         }
     }
 }
@@ -146,7 +153,10 @@ pub(super) fn commit(
     let Some(record) = work.take(fence.action, COMMITTING)? else {
         return Ok(Committed::Stale);
     };
-    if record.version != fence.version {
+    let moved = shared::rests_on_subject(&facts)
+        && row::is_overtaken(&work.conn, &record.action).map_err(while_doing(COMMITTING))?
+            != fence.overtaken;
+    if moved || record.version != fence.version {
         work.keep(record);
         return Ok(Committed::Stale);
     }

@@ -10,6 +10,7 @@ use super::fault::{failed, while_doing};
 use super::sums::{Sum, Sums};
 use crate::encoding::{Fixed, fact_text, head_text, read_fact, read_head};
 use crate::record::{Action, NextRow, Record, identity_text};
+use crate::shared::Overtaker;
 use crate::{StoreError, StoreErrorKind};
 
 const ACTION_COLUMNS: usize = 13;
@@ -93,6 +94,7 @@ pub(super) fn insert_action(
     let head = head_text(action);
     let content = &action.content;
     let talk = content.conversation.as_ref().map(|talk| talk.id.as_str());
+    let (subject, place) = subject_columns(action);
     let sum = sums.of(
         "action",
         [
@@ -125,8 +127,33 @@ pub(super) fn insert_action(
             content.payload,
             head,
             sum,
+            subject,
+            place,
         ])?;
     Ok(rows == 1)
+}
+
+/// The subject and its place, by which later actions on it are found. They stand outside the checksum, and repeat what is
+/// inside it.
+fn subject_columns(action: &Action) -> (Option<&str>, Option<&str>) {
+    let subject = action.content.subject.as_deref();
+    let place = subject.map(|_| action.scope.destination.as_str());
+    (subject, place)
+}
+
+/// Whether a later action on the subject of this one exists.
+pub(super) fn is_overtaken(conn: &Connection, action: &Action) -> rusqlite::Result<bool> {
+    let Some(wanted) = Overtaker::of(action) else {
+        return Ok(false);
+    };
+    conn.prepare_cached(include_str!("sql/action_overtaken.sql"))?
+        .exists(params![
+            wanted.tenant,
+            wanted.destination,
+            wanted.subject,
+            wanted.from.to_bytes(),
+            wanted.but.to_bytes(),
+        ])
 }
 
 fn standing_sum(sums: &Sums, row: &Standing) -> Sum {
@@ -268,6 +295,7 @@ pub(super) fn read_both(
     }
     let record = Record {
         known: Known::fold(&evidence),
+        overtaken: is_overtaken(conn, &action).map_err(while_doing(doing))?,
         action,
         version: standing.version,
         next: standing.next,
@@ -298,7 +326,15 @@ fn read_action(
                 params: row.get(8)?,
                 payload: row.get(9)?,
             };
-            Ok(read_head(&head, fixed))
+            let action = read_head(&head, fixed);
+            let columns: (Option<String>, Option<String>) = (row.get(13)?, row.get(14)?);
+            Ok(action.and_then(|action| {
+                if subject_columns(&action) == (columns.0.as_deref(), columns.1.as_deref()) {
+                    Ok(action)
+                } else {
+                    Err("its subject is not the one that it is indexed by".to_owned())
+                }
+            }))
         })
         .optional()
 }

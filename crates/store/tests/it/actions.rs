@@ -57,6 +57,7 @@ pub(crate) fn action(key: &str, body: &str, made: u64) -> Action {
             params: r#"{"brand":"acme"}"#.to_owned(),
             payload: format!(r#"{{"subject":"{body}"}}"#),
             summary: Some(format!("Ticket for {key}")),
+            subject: None,
             conversation: Some(Conversation {
                 id: "conv-91".to_owned(),
                 turn: Some(14),

@@ -5,6 +5,7 @@ mod claims;
 mod listing;
 mod others;
 mod reports;
+mod subject;
 
 use std::sync::Arc;
 

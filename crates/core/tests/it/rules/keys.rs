@@ -143,6 +143,21 @@ fn r14_harmless_only_while_no_later_action_on_the_subject_exists() {
 }
 
 #[test]
+fn r14_absence_of_what_newer_work_may_have_replaced_is_for_a_person() {
+    let mut story = lost(lookable(Consequence::Harmless));
+    story.subject_overtaken = true;
+    story.at(LANDS_AFTER + 21).look(LookupAnswer::Absent);
+    assert_eq!(story.leave(), "review");
+    story.subject_overtaken = false;
+    assert_eq!(story.leave(), "proven_absent");
+    // What sets nothing that is there already stands beside newer work.
+    let mut beside = lost(lookable(Consequence::Costly));
+    beside.subject_overtaken = true;
+    beside.at(LANDS_AFTER + 21).look(LookupAnswer::Absent);
+    assert_eq!(beside.leave(), "proven_absent");
+}
+
+#[test]
 fn r14_an_overtaken_repeat_looks_even_beside_a_cancel_by_key() {
     let mut promises = bare(Consequence::Harmless);
     promises.cancel = crate::kit::cancelable(Consequence::Harmless, true).cancel;

@@ -1,8 +1,9 @@
 -- One statement, one transaction: the action with how it stands and its first evidence, or nothing where its identity is known.
 -- READ COMMITTED. Waits for a row of the same identity that another transaction has not decided yet.
 WITH new AS (
-    INSERT INTO factum.action (lane, id, identity, fingerprint, contract, tenant, name, conversation, params, payload, head)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+    INSERT INTO factum.action (lane, id, identity, fingerprint, contract, tenant, name, conversation, params, payload, head,
+        subject, destination)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $26, CASE WHEN $26::text IS NULL THEN NULL ELSE $18::text END)
     ON CONFLICT (lane, identity) DO NOTHING
     RETURNING lane, id
 ), stands AS (

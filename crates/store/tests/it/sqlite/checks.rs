@@ -10,9 +10,10 @@ use super::{database, open_in};
 use crate::fixtures::START;
 use crate::fixtures::{TestClock, admission, mark, report, reversed};
 
-const SCHEMA: [&str; 2] = [
+const SCHEMA: [&str; 3] = [
     include_str!("../../../src/sqlite/migrations/0001_first.sql"),
     include_str!("../../../src/sqlite/migrations/0002_reports.sql"),
+    include_str!("../../../src/sqlite/migrations/0003_subject.sql"),
 ];
 
 /// A file with one action in it, and nobody who holds it.
@@ -42,7 +43,7 @@ async fn file() -> (Connection, tempfile::TempDir) {
 }
 
 /// What each check forbids.
-const ATTACKS: [(&str, &str); 33] = [
+const ATTACKS: [(&str, &str); 34] = [
     ("action_lane_is_a_byte", "UPDATE action SET lane = 256"),
     (
         "action_id_is_16_bytes",
@@ -69,6 +70,10 @@ const ATTACKS: [(&str, &str); 33] = [
         "UPDATE action SET contract = x''",
     ),
     ("action_sum_is_16_bytes", "UPDATE action SET sum = x''"),
+    (
+        "action_subject_has_a_place",
+        "UPDATE action SET subject = 'ticket/77'",
+    ),
     ("standing_version_rises", "UPDATE standing SET version = 0"),
     (
         "standing_records_counted",
@@ -194,7 +199,7 @@ async fn evidence_is_append_only_and_belongs_to_an_action() {
 }
 
 /// The hot statements, how many parameters they have, and a part of their plan.
-const PLANS: [(&str, usize, &str); 16] = [
+const PLANS: [(&str, usize, &str); 17] = [
     (
         include_str!("../../../src/sqlite/sql/known_by_read.sql"),
         1,
@@ -229,6 +234,11 @@ const PLANS: [(&str, usize, &str); 16] = [
         include_str!("../../../src/sqlite/sql/action_find.sql"),
         1,
         "USING INDEX action_identity (identity=?)",
+    ),
+    (
+        include_str!("../../../src/sqlite/sql/action_overtaken.sql"),
+        5,
+        "USING COVERING INDEX action_subject (tenant=? AND destination=? AND subject=? AND id>?)",
     ),
     (
         include_str!("../../../src/sqlite/sql/action_read.sql"),

@@ -25,11 +25,12 @@ async fn victim() -> Victim {
     let files = tempfile::tempdir().unwrap();
     let store = open_in(files.path(), &TestClock::new()).unwrap().store;
     for n in 1..3 {
-        let wish = Admission {
+        let mut wish = Admission {
             facts: vec![mark(1, START), answered(1, AnswerClass::Unknown)],
             next: next("look_up", Some(START)),
             ..admission(n)
         };
+        wish.action.content.subject = Some("ticket/77".to_owned());
         store.admit(wish).await.unwrap();
     }
     let hand = Connection::open(database(files.path())).unwrap();

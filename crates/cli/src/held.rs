@@ -78,6 +78,15 @@ impl Store for Held {
         self.0.record(id, facts)
     }
 
+    fn record_at(
+        &self,
+        id: ActionId,
+        version: u64,
+        facts: Vec<Fact>,
+    ) -> Answer<'_, Option<Committed>> {
+        self.0.record_at(id, version, facts)
+    }
+
     fn commit<'a>(
         &'a self,
         claim: &'a Claim,

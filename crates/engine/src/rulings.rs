@@ -1,7 +1,7 @@
 //! Whether what a person decides about an action could have any effect. Pure.
 
 use factum_core::evidence::{RequestRef, Ruling};
-use factum_core::{EvidenceId, Fact, State, Status, Timestamp};
+use factum_core::{State, Status, Timestamp};
 use factum_store::Record;
 
 use crate::problem::{Code, Problem};
@@ -24,16 +24,6 @@ pub fn check_applies(record: &Record) -> Result<(), Problem> {
         return refuse("the action is settled", "read its evidence");
     }
     Ok(())
-}
-
-/// What has to be recorded after a verdict that got these names: a review that was opened between reading the action and
-/// recording the verdict is answered by it too, though the verdict does not name it.
-#[must_use]
-pub fn answers_too(record: &Record, verdict: &[EvidenceId]) -> Vec<Fact> {
-    let open = record.known.open_review_ids().into_iter();
-    let before = open.filter(|review| verdict.iter().any(|verdict| review < verdict));
-    let released = before.map(|supersedes| Fact::Released { supersedes });
-    released.collect()
 }
 
 fn cancel_in_flight(record: &Record) -> bool {

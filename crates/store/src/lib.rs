@@ -113,6 +113,15 @@ pub trait Store: Send + Sync + 'static {
     /// claims on an older version can commit nothing any more. `None` if there is no such action. No facts change nothing.
     fn record(&self, id: ActionId, facts: Vec<Fact>) -> Answer<'_, Option<Recorded>>;
 
+    /// The same, if nothing was recorded or decided since this version was read: for what somebody concluded from the action as
+    /// it stood then. [`Committed::Stale`] has written nothing.
+    fn record_at(
+        &self,
+        id: ActionId,
+        version: u64,
+        facts: Vec<Fact>,
+    ) -> Answer<'_, Option<Committed>>;
+
     /// Writes a decision: facts (a mark, an opened review, …) and the next step. Fenced by the claim's token, its lease and
     /// its version. The claim stays held at the new version. A next step that forgets what is not settled is an error (law 8).
     ///

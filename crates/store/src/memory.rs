@@ -209,6 +209,19 @@ impl Inner {
         self.append(id, now, facts, shared::decide_anew(now))
     }
 
+    fn record_at(
+        &mut self,
+        id: ActionId,
+        version: u64,
+        facts: Vec<Fact>,
+        now: Timestamp,
+    ) -> Result<Option<Committed>, StoreError> {
+        match self.rows.get(&id) {
+            Some(row) if row.record.version != version => Ok(Some(Committed::Stale)),
+            Some(_) | None => Ok(self.record(id, facts, now)?.map(Committed::Durable)),
+        }
+    }
+
     fn commit(
         &mut self,
         claim: &Claim,
@@ -451,6 +464,16 @@ impl Store for MemoryStore {
 
     fn record(&self, id: ActionId, facts: Vec<Fact>) -> Answer<'_, Option<Recorded>> {
         Box::pin(ready(self.lock().record(id, facts, self.clock.now())))
+    }
+
+    fn record_at(
+        &self,
+        id: ActionId,
+        version: u64,
+        facts: Vec<Fact>,
+    ) -> Answer<'_, Option<Committed>> {
+        let now = self.clock.now();
+        Box::pin(ready(self.lock().record_at(id, version, facts, now)))
     }
 
     fn commit<'a>(

@@ -338,6 +338,19 @@ impl Store for SqliteStore {
         )
     }
 
+    fn record_at(
+        &self,
+        id: ActionId,
+        version: u64,
+        facts: Vec<Fact>,
+    ) -> Answer<'_, Option<Committed>> {
+        self.command(
+            (ops::RECORDING, Kind::Writes),
+            move |work| ops::record_at(work, id, version, facts),
+            |_, _| {},
+        )
+    }
+
     fn commit<'a>(
         &'a self,
         claim: &'a Claim,

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use factum_core::evidence::{Ruling, Verdict};
-use factum_core::{ActionId, EvidenceId, Fact, State};
-use factum_store::Record;
+use factum_core::{ActionId, EvidenceId, Fact, State, Timestamp};
+use factum_store::{Committed, Record};
 use tokio::sync::mpsc;
 
 use super::{Cancelled, Engine};
 use crate::driver::answers::due_at;
 use crate::problem::{Code, Problem};
-use crate::rulings::{answers_too, check_applies, verdict_applies};
+use crate::rulings::{check_applies, verdict_applies};
 use crate::shell::{Change, Message, Shared};
 
 impl Engine {
@@ -24,19 +24,16 @@ impl Engine {
         by: &str,
         why: &str,
     ) -> Result<(Cancelled, Record), Problem> {
-        let record = self.load(id).await?;
-        // A closed unknown is withdrawn too: that bars the send that a person could still order.
-        if !record.status().state.is_final() {
-            self.record(
-                id,
-                vec![Fact::CancelRequested {
+        let record = self
+            .judge(id, |record, _| {
+                // A closed unknown is withdrawn too: that bars the send that a person could still order.
+                let open = !record.status().state.is_final();
+                Ok(open.then(|| Fact::CancelRequested {
                     by: by.to_owned(),
                     why: why.to_owned(),
-                }],
-            )
+                }))
+            })
             .await?;
-        }
-        let record = self.load(id).await?;
         let cancelled = if record.status().state == State::Cancelled {
             Cancelled::Stopped
         } else {
@@ -56,33 +53,48 @@ impl Engine {
         by: &str,
         why: &str,
     ) -> Result<Record, Problem> {
-        let record = self.load(id).await?;
-        let (status, _) = self.assess(&record);
-        verdict_applies(&record, &status, &ruling, self.shared.now())?;
-        let verdict = Verdict {
-            ruling,
-            by: by.to_owned(),
-            why: why.to_owned(),
-            at: self.shared.store.now().await?,
-            supersedes: record.known.answered_by_a_verdict(),
-        };
-        let named = self.record(id, vec![Fact::Verdict(verdict)]).await?;
-        self.answer_reviews_before(id, &named).await?;
-        self.load(id).await
+        self.judge(id, |record, at| {
+            let (status, _) = self.assess(record);
+            verdict_applies(record, &status, &ruling, at)?;
+            Ok(Some(Fact::Verdict(Verdict {
+                ruling: ruling.clone(),
+                by: by.to_owned(),
+                why: why.to_owned(),
+                at,
+                supersedes: record.known.answered_by_a_verdict(),
+            })))
+        })
+        .await
     }
 
-    /// A review that was opened between reading the action and recording the verdict is answered by it too, though the verdict
-    /// does not name it.
-    async fn answer_reviews_before(
+    /// Records what follows from the action as it stands, or nothing where nothing does. Where something else was recorded or
+    /// decided between reading and recording, it is judged anew: a verdict answers exactly what its giver could have seen.
+    async fn judge(
         &self,
         id: ActionId,
-        verdict: &[EvidenceId],
-    ) -> Result<(), Problem> {
-        let facts = answers_too(&self.load(id).await?, verdict);
-        if !facts.is_empty() {
-            self.record(id, facts).await?;
+        follows: impl Fn(&Record, Timestamp) -> Result<Option<Fact>, Problem>,
+    ) -> Result<Record, Problem> {
+        for _ in 0..JUDGED_MAX {
+            // Read before the action, so that nothing in it is later than the judgement.
+            let at = self.shared.store.now().await?;
+            let record = self.load(id).await?;
+            let Some(fact) = follows(&record, at)? else {
+                return Ok(record);
+            };
+            if self
+                .record_as(id, Some(record.version), vec![fact])
+                .await?
+                .is_some()
+            {
+                return self.load(id).await;
+            }
         }
-        Ok(())
+        let rule = "the action changed each time that it was judged";
+        Err(
+            Problem::new(Code::StoreUnavailable, "", rule, "try again in a moment")
+                .about(id)
+                .after(std::time::Duration::from_secs(1)),
+        )
     }
 
     /// Asks the destination once more.
@@ -90,17 +102,14 @@ impl Engine {
     /// # Errors
     /// [`Code::DoesNotApply`] where the destination has no lookup, or the action is settled.
     pub async fn check_again(&self, id: ActionId, by: &str) -> Result<Record, Problem> {
-        check_applies(&self.load(id).await?)?;
-        let at = self.shared.store.now().await?;
-        self.record(
-            id,
-            vec![Fact::CheckAgain {
+        self.judge(id, |record, at| {
+            check_applies(record)?;
+            Ok(Some(Fact::CheckAgain {
                 by: by.to_owned(),
                 at,
-            }],
-        )
-        .await?;
-        self.load(id).await
+            }))
+        })
+        .await
     }
 
     /// Records facts about an action from outside, and looks at it at once. Answers the names that the facts got.
@@ -108,8 +117,18 @@ impl Engine {
     /// # Errors
     /// [`Problem`] if there is no such action, or the store cannot be written.
     pub async fn record(&self, id: ActionId, facts: Vec<Fact>) -> Result<Vec<EvidenceId>, Problem> {
+        Ok(self.record_as(id, None, facts).await?.unwrap_or_default())
+    }
+
+    /// The same; with a version only if the action still stands at it. `None`: it does not, and nothing was recorded.
+    async fn record_as(
+        &self,
+        id: ActionId,
+        version: Option<u64>,
+        facts: Vec<Fact>,
+    ) -> Result<Option<Vec<EvidenceId>>, Problem> {
         let (shared, messages) = (self.shared.clone(), self.messages.clone());
-        let recording = tokio::spawn(record_and_look(shared, messages, id, facts));
+        let recording = tokio::spawn(record_and_look(shared, messages, id, version, facts));
         recording.await.unwrap_or_else(|error| {
             let rule = format!("recording broke off: {error}");
             let remedy = "read the action's evidence, and try again where it is missing";
@@ -118,16 +137,31 @@ impl Engine {
     }
 }
 
+/// How often an action is judged anew that changes meanwhile. Each time something else got through, so that this many in a row
+/// mean an action with which something is wrong.
+const JUDGED_MAX: usize = 32;
+
 /// A task of its own, which goes on when its caller went away between the record and the look: what is recorded is looked at.
 async fn record_and_look(
     shared: Arc<Shared>,
     messages: mpsc::Sender<Message>,
     id: ActionId,
+    version: Option<u64>,
     facts: Vec<Fact>,
-) -> Result<Vec<EvidenceId>, Problem> {
+) -> Result<Option<Vec<EvidenceId>>, Problem> {
     let unknown = || Problem::unknown_action(id);
-    let recorded = shared.store.record(id, facts).await?;
-    let recorded = recorded.ok_or_else(unknown)?;
+    let recorded = match version {
+        None => shared
+            .store
+            .record(id, facts)
+            .await?
+            .map(Committed::Durable),
+        Some(version) => shared.store.record_at(id, version, facts).await?,
+    };
+    let recorded = match recorded.ok_or_else(unknown)? {
+        Committed::Durable(recorded) => recorded,
+        Committed::Stale => return Ok(None),
+    };
     let record = shared.store.load(id).await?.ok_or_else(unknown)?;
     // The loop may be gone while the engine shuts down; what is recorded is found again at the next start.
     let event = due_at(&record, recorded.at);
@@ -137,5 +171,5 @@ async fn record_and_look(
         action: id,
         state: record.status().state,
     });
-    Ok(recorded.ids)
+    Ok(Some(recorded.ids))
 }

@@ -12,7 +12,7 @@ use factum_store::{
 };
 
 /// A failure that is still to come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The next submission is written, and its caller does not get to know.
     AdmitInDoubt,
@@ -20,6 +20,8 @@ pub(crate) enum Fault {
     Damaged(ActionId),
     /// The next commit of an answer breaks off before anything is written.
     AnswerBreaksOff,
+    /// This fact is recorded just before the next one that rests on a version.
+    Meanwhile(Fact),
 }
 
 /// The store.
@@ -120,6 +122,22 @@ impl Store for FaultyStore {
 
     fn record(&self, id: ActionId, facts: Vec<Fact>) -> Answer<'_, Option<Recorded>> {
         self.inner.record(id, facts)
+    }
+
+    fn record_at(
+        &self,
+        id: ActionId,
+        version: u64,
+        facts: Vec<Fact>,
+    ) -> Answer<'_, Option<Committed>> {
+        let meanwhile = self
+            .lock()
+            .pop_if(|fault| matches!(fault, Fault::Meanwhile(_)));
+        if let Some(Fault::Meanwhile(fact)) = meanwhile {
+            let recorded = crate::world::ready(self.inner.record(id, vec![fact]));
+            assert!(matches!(recorded, Ok(Some(_))));
+        }
+        self.inner.record_at(id, version, facts)
     }
 
     fn commit<'a>(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use factum_core::evidence::{CancelAnswer, CancelMark, Receipt, Ruling};
+use factum_core::evidence::{Callback, CancelAnswer, CancelMark, Receipt, ReviewWhy, Ruling};
 use factum_core::promise::Consequence;
 use factum_core::{
     ActionId, Epoch, Fact, Limits, Permission, Preference, Promises, Span, State, WorkerNonce,
@@ -199,4 +199,56 @@ async fn no_verdict_is_taken_while_a_cancel_is_on_its_way() {
     engine.record(id, answered).await.unwrap();
     let ruled = engine.rule(id, happened, "ana", "seen").await.unwrap();
     assert_eq!(ruled.status().state, State::Succeeded);
+}
+
+/// R6: what is recorded between reading the action and recording the verdict is judged too. A review that was opened meanwhile is
+/// answered by the verdict itself, and an effect that was seen meanwhile leaves nothing to rule on.
+#[tokio::test]
+async fn a_verdict_is_judged_on_what_it_is_recorded_on() {
+    let store = Arc::new(FaultyStore::new());
+    let lost = |_: Permission, _: CarriedRequest| {
+        std::future::ready(Carried::Unknown("their process died".to_owned()))
+    };
+    let engine = start(&store, lost).await;
+    let kinds = |evidence: &[factum_core::Evidence]| -> Vec<&'static str> {
+        evidence.iter().map(|one| one.fact.kind()).collect()
+    };
+    let id = submit(&engine, "a").await;
+    assert_eq!(rested(&engine, id).await, State::OutcomeUnknown);
+    store.fail(Fault::Meanwhile(Fact::ReviewOpened {
+        why: ReviewWhy::KeyMismatch,
+    }));
+    let closed = engine
+        .rule(id, Ruling::CannotBeKnown, "ana", "no trace")
+        .await;
+    assert!(closed.unwrap().status().closed.is_some());
+    let evidence = engine.evidence(id).await.unwrap();
+    let reviews: Vec<_> = evidence
+        .iter()
+        .filter(|one| one.fact.kind() == "review_opened")
+        .map(|one| one.id)
+        .collect();
+    let named = evidence.iter().find_map(|one| match &one.fact {
+        Fact::Verdict(verdict) => Some(verdict.supersedes.clone()),
+        _ => None,
+    });
+    assert_eq!(
+        (reviews.len(), named),
+        (2, Some(reviews)),
+        "both are answered"
+    );
+    assert!(!kinds(&evidence).contains(&"released"));
+
+    let id = submit(&engine, "b").await;
+    assert_eq!(rested(&engine, id).await, State::OutcomeUnknown);
+    let seen = Callback::Positive(Receipt::new("C-9".to_owned()));
+    store.fail(Fault::Meanwhile(Fact::CalledBack(seen)));
+    let ruled = engine.rule(id, Ruling::DidNotHappen, "ana", "not there");
+    assert_eq!(ruled.await.unwrap_err().code, Code::DoesNotApply);
+    let record = engine.load(id).await.unwrap();
+    assert_eq!(record.status().state, State::Succeeded);
+    assert!(!kinds(&engine.evidence(id).await.unwrap()).contains(&"verdict"));
+    // A withdrawal that comes after it records nothing either.
+    let (cancelled, _) = engine.cancel(id, "ana", "late").await.unwrap();
+    assert_eq!(cancelled, Cancelled::TooLate);
 }

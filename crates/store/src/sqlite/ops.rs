@@ -119,6 +119,24 @@ pub(super) fn record(
     .map(Some)
 }
 
+/// Adds facts, if the action is still at the version that they were concluded from.
+pub(super) fn record_at(
+    work: &mut Work,
+    id: ActionId,
+    version: u64,
+    facts: Vec<Fact>,
+) -> Result<Option<Committed>, StoreError> {
+    let Some(current) = work.take(id, RECORDING)? else {
+        return Ok(None);
+    };
+    let stale = current.version != version;
+    work.keep(current);
+    if stale {
+        return Ok(Some(Committed::Stale));
+    }
+    Ok(record(work, id, facts)?.map(Committed::Durable))
+}
+
 /// A claim as it is checked: which action, token and version, and how it stood with its subject.
 #[derive(Clone, Copy)]
 pub(super) struct Fence {

@@ -12,6 +12,7 @@ on_each_store!(
     a_superseded_claim_can_do_nothing_and_its_evidence_counts,
     a_lease_that_is_over_fences_even_while_nobody_else_claims,
     recorded_evidence_makes_decisions_on_older_versions_stale,
+    a_conclusion_from_an_older_version_is_not_recorded,
     late_evidence_settles_what_was_settled_otherwise,
     a_claim_commits_step_by_step,
     recording_nothing_changes_nothing,
@@ -111,6 +112,24 @@ async fn recorded_evidence_makes_decisions_on_older_versions_stale(at: Ready) {
         .commit(&claim, Vec::new(), next("none", None))
         .await;
     assert_eq!(durable(none.unwrap()).version, 3);
+}
+
+async fn a_conclusion_from_an_older_version_is_not_recorded(at: Ready) {
+    let record = at.create(admission(1)).await;
+    let (claim, held) = at.hold(&record).await;
+    let decided = at
+        .store
+        .commit(&claim, Vec::new(), next("wait", Some(START)));
+    assert_eq!(durable(decided.await.unwrap()).version, 2);
+    let conclude = |version| at.store.record_at(record.id(), version, vec![lost(1)]);
+    let stale = conclude(held.version).await.unwrap();
+    assert!(matches!(stale, Some(Committed::Stale)));
+    assert!(at.read(&record).await.known.is_empty());
+    let fresh = conclude(2).await.unwrap().unwrap();
+    assert_eq!(durable(fresh).version, 3, "whoever holds it");
+    let absent = admission(2).action.intent.action;
+    let gone = at.store.record_at(absent, 1, vec![lost(1)]).await.unwrap();
+    assert!(gone.is_none());
 }
 
 async fn late_evidence_settles_what_was_settled_otherwise(at: Ready) {

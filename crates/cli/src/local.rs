@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use factum::statements::{Audience, Statements};
-use factum::view::{ContactView, Context, EvidenceView, StatusView, rfc3339};
+use factum::view::{ContactView, Context, EvidenceView, NextView, StatusView, rfc3339};
 use factum::{
     ActionId, Cancelled, Code, Config, DEFAULT_PRINCIPAL, DEFAULT_TENANT, Engine, Filter, Problem,
     Record, Restore, Submission, setup,
 };
-use factum_core::{Conditions, Span, Step, decide};
+use factum_core::Span;
 use factum_engine::Options;
 use factum_store::Store;
 use factum_store::sqlite::{Opened, Options as SqliteOptions, SqliteStore, StoreKeys};
@@ -241,49 +241,17 @@ impl Local {
 
     /// What would be sent if nothing held it, soonest first.
     pub(crate) async fn would_send(&self, limit: usize) -> Result<Value, Failure> {
-        let (mut actions, mut after) = (Vec::new(), None);
-        let complete = loop {
-            let due = self.store.due(after, PAGE).await?;
-            let Some(last) = due.last() else { break true };
-            after = Some((last.at, last.action));
-            for row in due {
-                if let Some(record) = self.store.load(row.action).await? {
-                    actions.extend(self.unheld_send(&record).await?);
-                }
-            }
-            if actions.len() > limit {
-                actions.truncate(limit);
-                break false;
-            }
-        };
+        // The engine's own store hides what is due from it ([`Held`]); here it is read past that.
+        let (found, complete) = self.engine.would_send(self.store.as_ref(), limit).await?;
+        let actions: Vec<Value> = found
+            .iter()
+            .map(|(record, next)| {
+                let mut view = self.view(record, false, Audience::Operator);
+                view["next"] = json!(NextView::of(next));
+                view
+            })
+            .collect();
         Ok(json!({"actions": actions, "complete": complete}))
-    }
-
-    /// The action with its next step as it would be decided if nothing held it, where that is an effect request.
-    async fn unheld_send(&self, record: &Record) -> Result<Option<Value>, Failure> {
-        let scope = &record.action.scope;
-        let intent = &record.action.intent;
-        let current = self
-            .engine
-            .destinations()
-            .get(&scope.destination)
-            .and_then(|d| d.operation(&scope.operation));
-        let conditions = Conditions {
-            now: self.store.now().await?,
-            current: current.map_or(&intent.promises, |operation| &operation.promises),
-            restore_released: true,
-            clock_in_doubt: false,
-            account_in_doubt: false,
-            subject_overtaken: false,
-        };
-        let next = decide(intent, &record.known, &conditions);
-        if !matches!(next.step, Step::Send(_) | Step::CancelByKey { .. }) {
-            return Ok(None);
-        }
-        let mut view = self.view(record, false, Audience::Operator);
-        view["next"] =
-            json!({"do": next.step.name(), "at": rfc3339(next.at), "why": next.why.to_string()});
-        Ok(Some(view))
     }
 
     /// Declares that the store came from a copy.

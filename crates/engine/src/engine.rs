@@ -184,25 +184,30 @@ impl Engine {
     /// The state and the next step of an action, decided anew.
     #[must_use]
     pub fn assess(&self, record: &Record) -> (Status, Next) {
+        let conditions = self.conditions(record);
+        (
+            record.status(),
+            decide(&record.action.intent, &record.known, &conditions),
+        )
+    }
+
+    /// What decisions about an action rest on now, beside its evidence.
+    fn conditions<'a>(&'a self, record: &'a Record) -> Conditions<'a> {
         let scope = &record.action.scope;
-        let current = self
-            .shared
-            .destinations
-            .get(&scope.destination)
-            .and_then(|d| d.operation(&scope.operation));
+        let destination = self.shared.destinations.get(&scope.destination);
+        let current = destination.and_then(|d| d.operation(&scope.operation));
         let pinned = &record.action.intent.promises;
-        let conditions = Conditions {
+        let place = destination.and_then(Destination::place);
+        let pinned_place = record.action.content.place.as_ref();
+        Conditions {
             now: self.shared.now(),
             current: current.map_or(pinned, |operation| &operation.promises),
             restore_released: self.shared.restore_released.load(Ordering::Relaxed),
             clock_in_doubt: self.shared.clock_in_doubt.load(Ordering::Relaxed),
             account_in_doubt: self.shared.accounts.in_doubt().contains(&scope.destination),
+            place_changed: pinned_place.is_some_and(|pinned| place.as_ref() != Some(pinned)),
             subject_overtaken: record.overtaken,
-        };
-        (
-            record.status(),
-            decide(&record.action.intent, &record.known, &conditions),
-        )
+        }
     }
 
     /// Changes of state from now on.

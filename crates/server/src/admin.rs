@@ -1,10 +1,9 @@
 //! Operating the engine: hold sends and let them go on, say that the store came from a copy, see what a release would send.
 
 use axum::http::StatusCode;
-use factum::core::{Conditions, Step, decide};
 use factum::statements::Audience;
-use factum::view::rfc3339;
-use factum::{Code, Record, Restore, parse_instant};
+use factum::view::{NextView, StatusView, rfc3339};
+use factum::{Code, Restore, parse_instant};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -15,11 +14,6 @@ use crate::incoming::{Incoming, person};
 use crate::query::Query;
 use crate::reply::{Failure, Reply, json_reply};
 use crate::review::ByRequest;
-
-/// Unsettled actions that one call reads through at the most.
-const READ_MAX: usize = 20_000;
-/// Rows that are read at once.
-const BATCH: usize = 500;
 
 const BODY: &[Code] = &[
     Code::MalformedJson,
@@ -168,62 +162,17 @@ pub(crate) async fn release(app: &App, mut incoming: Incoming) -> Result<Reply, 
 
 pub(crate) async fn would_send(app: &App, query: &Query) -> Result<Reply, Failure> {
     let limit = query.parsed("limit").unwrap_or(crate::actions::LIMIT);
-    let store = app.factum().engine().store().clone();
-    let (mut actions, mut after, mut read) = (Vec::new(), None, 0);
-    let complete = loop {
-        let due = store
-            .due(after, BATCH)
-            .await
-            .map_err(factum::Problem::from)?;
-        let Some(last) = due.last() else { break true };
-        after = Some((last.at, last.action));
-        read += due.len();
-        for row in due {
-            if let Some(record) = store
-                .load(row.action)
-                .await
-                .map_err(factum::Problem::from)?
-                && let Some(action) = if_released(app, &record).await?
-            {
-                actions.push(action);
-            }
-        }
-        if actions.len() > limit || read >= READ_MAX {
-            break false;
-        }
-    };
-    let complete = complete && actions.len() <= limit;
-    actions.truncate(limit);
+    let engine = app.factum().engine();
+    let (found, complete) = engine.would_send(engine.store().as_ref(), limit).await?;
+    let actions: Vec<StatusView> = found
+        .iter()
+        .map(|(record, next)| StatusView {
+            next: NextView::of(next),
+            ..app.factum().view(record, false, Audience::Operator)
+        })
+        .collect();
     json_reply(
         StatusCode::OK,
         &json!({"actions": actions, "complete": complete}),
     )
-}
-
-/// The action with its next step as it would be decided if nothing held it, where that is an effect request.
-async fn if_released(app: &App, record: &Record) -> Result<Option<Value>, Failure> {
-    let engine = app.factum().engine();
-    let scope = &record.action.scope;
-    let intent = &record.action.intent;
-    let current = engine
-        .destinations()
-        .get(&scope.destination)
-        .and_then(|d| d.operation(&scope.operation));
-    let now = engine.store().now().await.map_err(factum::Problem::from)?;
-    let conditions = Conditions {
-        now,
-        current: current.map_or(&intent.promises, |operation| &operation.promises),
-        restore_released: true,
-        clock_in_doubt: false,
-        account_in_doubt: false,
-        subject_overtaken: false,
-    };
-    let next = decide(intent, &record.known, &conditions);
-    if !matches!(next.step, Step::Send(_) | Step::CancelByKey { .. }) {
-        return Ok(None);
-    }
-    let mut json = json!(app.factum().view(record, false, Audience::Operator));
-    json["next"] =
-        json!({"do": next.step.name(), "at": rfc3339(next.at), "why": next.why.to_string()});
-    Ok(Some(json))
 }

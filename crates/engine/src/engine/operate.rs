@@ -2,13 +2,17 @@
 
 use std::sync::atomic::Ordering;
 
-use factum_core::Timestamp;
-use factum_store::Restore;
+use factum_core::{Conditions, Next, Step, Timestamp, decide};
+use factum_store::{Record, Restore, Store};
 
 use super::{Engine, PAUSED};
 use crate::driver::Event;
 use crate::problem::{Code, Problem};
 use crate::recover;
+
+/// Due rows that are read at once, and in all, to see what would be sent.
+const BATCH: usize = 500;
+const READ_MAX: usize = 100_000;
 
 impl Engine {
     /// Holds all sends, or lets them go on; lookups go on meanwhile. Kept over restarts.
@@ -73,6 +77,48 @@ impl Engine {
         self.shared.restore_released.store(true, Ordering::Relaxed);
         self.tell(Event::RestoreReleased(true)).await;
         Ok(restore)
+    }
+
+    /// Effect requests that would go out if nothing held them, soonest first: each action with the step as it would be decided
+    /// then. `store` is where they are read, beside whatever hides due work from this engine. At most `limit`, and whether
+    /// these are all.
+    ///
+    /// # Errors
+    /// [`Problem`] if the store cannot be read.
+    pub async fn would_send(
+        &self,
+        store: &dyn Store,
+        limit: usize,
+    ) -> Result<(Vec<(Record, Next)>, bool), Problem> {
+        let (mut found, mut after, mut read) = (Vec::new(), None, 0);
+        while read < READ_MAX && found.len() <= limit {
+            let due = store.due(after, BATCH).await?;
+            let Some(last) = due.last() else { break };
+            after = Some((last.at, last.action));
+            read += due.len();
+            for row in due {
+                if let Some(record) = store.load(row.action).await?
+                    && let Some(next) = self.unheld(&record)
+                {
+                    found.push((record, next));
+                }
+            }
+        }
+        let complete = read < READ_MAX && found.len() <= limit;
+        found.truncate(limit);
+        Ok((found, complete))
+    }
+
+    /// The next step as it would be decided if nothing held it, where that is an effect request.
+    fn unheld(&self, record: &Record) -> Option<Next> {
+        let conditions = Conditions {
+            restore_released: true,
+            clock_in_doubt: false,
+            account_in_doubt: false,
+            ..self.conditions(record)
+        };
+        let next = decide(&record.action.intent, &record.known, &conditions);
+        matches!(next.step, Step::Send(_) | Step::CancelByKey { .. }).then_some(next)
     }
 
     /// Confirms that the credential which a destination has now opens the pinned account (R13): a person's word.

@@ -96,6 +96,11 @@ impl Key {
         })
     }
 
+    /// Whether a repeat sets what the key names once more.
+    pub(crate) fn sets_again(&self) -> bool {
+        self.role == Role::Upsert
+    }
+
     /// Whether the key is one of ours; otherwise the content's own members are it.
     pub(crate) fn is_placed(&self) -> bool {
         !matches!(self.place, Place::Given(_))

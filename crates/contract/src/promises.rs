@@ -11,6 +11,7 @@ use crate::claims::Grade;
 use crate::condition::Condition;
 use crate::contract::Contract;
 use crate::http::HttpRequest;
+use crate::key::Key;
 use crate::repeat::Concurrent;
 use crate::rules::Rule;
 
@@ -109,6 +110,9 @@ impl Contract {
             concurrent_repeat_stated,
             stores_errors: repeat.keeps_errors(),
             scope_includes_credential: repeat.scope_includes_credential(),
+            scope_includes_place: repeat.scope_includes_place(),
+            sets_again: self.key.as_ref().is_some_and(Key::sets_again),
+            wait_min: repeat.wait_min.unwrap_or(Span::ZERO),
         })
     }
 

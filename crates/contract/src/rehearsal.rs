@@ -187,6 +187,7 @@ impl Play<'_> {
             restore_released: true,
             clock_in_doubt: false,
             account_in_doubt: false,
+            place_changed: false,
             subject_overtaken: false,
         }
     }

@@ -230,6 +230,15 @@ impl Repeat {
         self.scope.is_empty() || self.scope.iter().any(per_credential)
     }
 
+    /// Whether another base address is, or may be, another key space.
+    pub(crate) fn scope_includes_place(&self) -> bool {
+        let per_place = |scope: &Scope| {
+            let words = [Scope::Host, Scope::Region, Scope::Zone, Scope::Environment];
+            words.contains(scope)
+        };
+        self.scope.is_empty() || self.scope.iter().any(per_place)
+    }
+
     /// Whether an error of the destination stays with the key: repeated, or as a key that is spent.
     pub(crate) fn keeps_errors(&self) -> bool {
         self.stored.errors || self.failures == Failures::Poison

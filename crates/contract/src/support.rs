@@ -3,7 +3,7 @@
 //! Support can be missing without any error: an old version ignores the header, a form drops a field that it does not know.
 //! Then what rests on it is off.
 
-use factum_core::promise::{Authority, LookupBy, Promises, Retention};
+use factum_core::promise::{Authority, LookupBy, Missing, Promises, Retention};
 
 use crate::answers::{Ours, Reading};
 use crate::claims::Claims;
@@ -72,6 +72,15 @@ impl Support {
 }
 
 impl Contract {
+    /// What an answer has shown to be missing of what is promised: see [`Contract::promises_after`].
+    #[must_use]
+    pub fn missing_after(&self, reading: &Reading) -> Missing {
+        Missing {
+            key: reading.key_honoured == Some(false),
+            mark: self.promises_after(reading).lookup != self.promises().lookup,
+        }
+    }
+
     /// The promises that are left after an answer has shown that support is missing: a key that was ignored carries nothing,
     /// and what was written without our mark cannot be looked up by it, so that absence says nothing.
     #[must_use]

@@ -6,7 +6,7 @@ mod words;
 use crate::bound::Bound;
 use crate::id::{AttemptNo, Epoch, EvidenceId, WorkerNonce};
 use crate::mistake::{Mistake, made};
-use crate::promise::LookupBy;
+use crate::promise::{LookupBy, Missing};
 use crate::time::Timestamp;
 
 /// One record in the log of an action.
@@ -159,6 +159,14 @@ pub enum Fact {
         class: AnswerClass,
         /// Which correction.
         why: String,
+    },
+    /// The answer to an attempt showed that something promised is not in force there: our key was not looked at, or our mark was
+    /// not kept. It speaks for the action: what rests on it is off, for the attempts before it too.
+    Unsupported {
+        /// The attempt that was answered.
+        attempt: AttemptNo,
+        /// What is missing.
+        missing: Missing,
     },
     /// Something worth keeping that changes nothing (a failed read-back, a hook's error).
     Noted {

@@ -11,6 +11,7 @@ use crate::evidence::{
 };
 use crate::id::{AttemptNo, Epoch, EvidenceId, WorkerNonce};
 use crate::mistake::{Mistake, made};
+use crate::promise::Missing;
 use crate::time::Timestamp;
 
 /// All that the evidence says about one action, by what it speaks for.
@@ -25,8 +26,10 @@ pub struct Known {
     pub(crate) reread: BTreeMap<EvidenceId, BTreeMap<EvidenceId, AnswerClass>>,
     pub(crate) reviews: BTreeMap<EvidenceId, (Timestamp, ReviewWhy)>,
     pub(crate) taken: BTreeMap<EvidenceId, String>,
+    pub(crate) released: BTreeSet<EvidenceId>,
     pub(crate) checks: BTreeMap<EvidenceId, Timestamp>,
     pub(crate) gone: BTreeMap<WorkerNonce, Timestamp>,
+    pub(crate) missing: Missing,
     pub(crate) ends: Ends,
     pub(crate) restored: Option<Restored>,
     pub(crate) clock: Option<Timestamp>,
@@ -174,7 +177,7 @@ impl Known {
                 self.taken.insert(id, by.clone());
             }
             Fact::Released { supersedes } => {
-                self.superseded.insert(*supersedes);
+                self.released.insert(*supersedes);
             }
             Fact::CheckAgain { at, .. } => {
                 self.checks.insert(id, *at);
@@ -210,6 +213,7 @@ impl Known {
                     .or_default()
                     .insert(id, class.clone());
             }
+            Fact::Unsupported { missing, .. } => self.missing = self.missing.or(*missing),
             Fact::Noted { .. } => {}
             Fact::Marked(_)
             | Fact::NotSent { .. }
@@ -224,6 +228,12 @@ impl Known {
             | Fact::CalledBack(_)
             | Fact::ClockRead { .. } => unreachable!("absorbed by kind before"),
         }
+    }
+
+    /// What answers have shown to be missing of what was promised.
+    #[must_use]
+    pub fn missing(&self) -> Missing {
+        self.missing
     }
 
     fn attempt(&mut self, no: AttemptNo, at: Timestamp) -> &mut Attempt {
@@ -474,7 +484,7 @@ impl Known {
     pub fn taken_by(&self) -> Option<(EvidenceId, &str)> {
         self.taken
             .iter()
-            .find(|(id, _)| !self.superseded.contains(id))
+            .find(|(id, _)| !self.superseded.contains(id) && !self.released.contains(id))
             .map(|(id, by)| (*id, by.as_str()))
     }
 

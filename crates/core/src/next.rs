@@ -29,6 +29,9 @@ pub struct Conditions<'a> {
     pub clock_in_doubt: bool,
     /// The credential changed and the account is not confirmed: no `same_key` and no absence (R13).
     pub account_in_doubt: bool,
+    /// The destination has another base address than when the action was recorded: no absence and no cancel by key, and no
+    /// `same_key` where the key is known per host (R13).
+    pub place_changed: bool,
     /// A later action on the same subject exists: a repeat could undo newer work (R14).
     pub subject_overtaken: bool,
 }
@@ -178,10 +181,16 @@ impl fmt::Display for Why {
     }
 }
 
+/// The promises that decisions rest on: the stricter of the pinned and the current contract, less what answers have shown to
+/// be missing.
+fn under(intent: &Intent, known: &Known, current: &Promises) -> Promises {
+    intent.promises.stricter(current).without(known.missing())
+}
+
 /// What to do next, when, and why.
 #[must_use]
 pub fn decide(intent: &Intent, known: &Known, conditions: &Conditions) -> Next {
-    let promises = intent.promises.stricter(conditions.current);
+    let promises = under(intent, known, conditions.current);
     Decider::new(intent, known, conditions, &promises).next()
 }
 
@@ -189,6 +198,6 @@ pub fn decide(intent: &Intent, known: &Known, conditions: &Conditions) -> Next {
 /// be opened. Time enters the state only through these.
 #[must_use]
 pub fn due_fact(intent: &Intent, known: &Known, conditions: &Conditions) -> Option<Fact> {
-    let promises = intent.promises.stricter(conditions.current);
+    let promises = under(intent, known, conditions.current);
     Decider::new(intent, known, conditions, &promises).due_fact()
 }

@@ -225,7 +225,7 @@ pub fn may_reuse_connection(
     current: &Promises,
     now: Timestamp,
 ) -> bool {
-    let promises = intent.promises.stricter(current);
+    let promises = intent.promises.stricter(current).without(known.missing());
     if promises.consequence == crate::promise::Consequence::Harmless {
         return true;
     }

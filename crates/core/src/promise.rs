@@ -57,6 +57,12 @@ pub struct KeyPromise {
     pub stores_errors: bool,
     /// The key is known per credential: another credential is another key space (R13).
     pub scope_includes_credential: bool,
+    /// The key is known per host, region, zone or environment: another base address is another key space (R13).
+    pub scope_includes_place: bool,
+    /// A repeat sets what the key names once more: over newer work on the same subject it would undo that (R14).
+    pub sets_again: bool,
+    /// Between two requests under the key at the least; zero where nothing is wanted.
+    pub wait_min: Span,
 }
 
 /// How far a lookup may be relied on.
@@ -129,6 +135,32 @@ impl ProcessingMax {
     }
 }
 
+/// What an answer has shown to be missing of what was promised: only ever weaker (R27).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Missing {
+    /// Our key is not looked at: nothing rests on it, neither a repeat nor a cancel nor a lookup by it.
+    pub key: bool,
+    /// Our mark was not kept: not finding it says nothing.
+    pub mark: bool,
+}
+
+impl Missing {
+    /// Whether anything is.
+    #[must_use]
+    pub fn any(self) -> bool {
+        self.key || self.mark
+    }
+
+    /// What either of two answers has shown.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            key: self.key || other.key,
+            mark: self.mark || other.mark,
+        }
+    }
+}
+
 /// Everything that decisions rest on for one operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Promises {
@@ -163,6 +195,26 @@ impl Promises {
             processing_max: ProcessingMax::Unpublished,
             path_is_direct: false,
             condition_checked: false,
+        }
+    }
+
+    /// What is left of them once this has turned out to be missing.
+    #[must_use]
+    pub fn without(self, missing: Missing) -> Self {
+        let doubted =
+            |lookup: &LookupPromise| missing.mark || (missing.key && lookup.by == LookupBy::Key);
+        Self {
+            key: self.key.filter(|_| !missing.key),
+            cancel: self.cancel.filter(|_| !missing.key),
+            lookup: self.lookup.map(|lookup| LookupPromise {
+                authority: if doubted(&lookup) {
+                    Authority::Partial
+                } else {
+                    lookup.authority
+                },
+                ..lookup
+            }),
+            ..self
         }
     }
 
@@ -205,6 +257,9 @@ fn stricter_key(a: KeyPromise, b: KeyPromise) -> KeyPromise {
         concurrent_repeat_stated: a.concurrent_repeat_stated && b.concurrent_repeat_stated,
         stores_errors: a.stores_errors || b.stores_errors,
         scope_includes_credential: a.scope_includes_credential || b.scope_includes_credential,
+        scope_includes_place: a.scope_includes_place || b.scope_includes_place,
+        sets_again: a.sets_again || b.sets_again,
+        wait_min: a.wait_min.max(b.wait_min),
     }
 }
 
@@ -262,6 +317,9 @@ mod tests {
                 concurrent_repeat_stated: true,
                 stores_errors: false,
                 scope_includes_credential: false,
+                scope_includes_place: false,
+                sets_again: false,
+                wait_min: Span::ZERO,
             }),
             processing_max: ProcessingMax::Stated(Span::from_secs(2)),
             ..Promises::none(Consequence::Costly)

@@ -195,7 +195,7 @@ impl Known {
     /// What the evidence supports, under the contract that is pinned in the intent.
     #[must_use]
     pub fn status(&self, intent: &Intent) -> Status {
-        self.status_under(intent, &intent.promises)
+        self.status_under(intent, &intent.promises.clone().without(self.missing))
     }
 
     /// The same under other promises: permissions rest on the stricter of the pinned and the current contract.

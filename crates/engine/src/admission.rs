@@ -106,6 +106,7 @@ impl Terms<'_> {
                 subject: checked.subject,
                 conversation: checked.conversation,
                 trace: checked.trace,
+                place: None,
             },
             intent,
         }

@@ -129,11 +129,21 @@ impl Destination {
         contracts.any(|own| own.contract.callback_scheme().is_some())
     }
 
+    /// Its base address, where it has one: what is pinned in new actions, since a key can be known per host.
+    #[must_use]
+    pub fn place(&self) -> Option<String> {
+        match &self.reach {
+            Reach::Http(target) => Some(target.base()),
+            Reach::InProcess(_) => None,
+        }
+    }
+
     /// What the driver has to know.
     #[must_use]
     pub fn policy(&self) -> DestinationPolicy {
         DestinationPolicy {
             gate: self.gate,
+            place: self.place(),
             operations: self
                 .operations
                 .iter()

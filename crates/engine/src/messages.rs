@@ -90,7 +90,7 @@ impl<'a> Messages<'a> {
                     reference: Some(&reference),
                     key: Some(&key),
                 };
-                attempt_ended(attempt, ended, |answer| {
+                attempt_ended(attempt, ended, self.contract, |answer| {
                     self.contract.read_answer_of(answer, &ours, sent)
                 })
             }
@@ -296,7 +296,14 @@ pub(crate) fn effect_request(
         reference: &reference,
     };
     // The same instant on every attempt, so that the bytes are the same.
-    contract.effect_request_recorded_at(&input, action.intent.submitted_at)
+    let mut request = contract.effect_request_recorded_at(&input, action.intent.submitted_at)?;
+    // So is the trace. It correlates only: neither key nor fingerprint know of it.
+    if let (Some(header), Some(trace)) = (contract.trace_header(), &content.trace) {
+        request
+            .headers
+            .push((header.to_owned(), trace.as_str().to_owned()));
+    }
+    Ok(request)
 }
 
 /// The names of ours by which the destination's reports find an action, under one version of its key.
@@ -339,6 +346,7 @@ fn not_built(request: RequestRef, detail: String) -> Brought {
 fn attempt_ended(
     attempt: AttemptNo,
     ended: Ended,
+    contract: &Contract,
     read: impl FnOnce(&HttpAnswer) -> Reading,
 ) -> Brought {
     match ended {
@@ -383,6 +391,7 @@ fn attempt_ended(
             answer, read_at, ..
         } => {
             let reading = read(&answer);
+            let missing = contract.missing_after(&reading);
             let heard = heard_of(&reading.class, answer.status, reading.retry_after);
             let date = answer.header("date").and_then(http_date);
             let capture = Capture {
@@ -399,8 +408,11 @@ fn attempt_ended(
                 retry_after: reading.retry_after,
                 capture,
             });
+            let unsupported = missing
+                .any()
+                .then_some(Fact::Unsupported { attempt, missing });
             Brought {
-                facts: vec![fact],
+                facts: std::iter::once(fact).chain(unsupported).collect(),
                 heard,
                 date,
             }

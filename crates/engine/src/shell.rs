@@ -427,10 +427,14 @@ async fn ask(
     let carrying = shared.carrying();
     ended(match poll {
         None => {
+            // What is not found elsewhere may be where it was sent to (R13).
+            let pinned = record.action.content.place.as_ref();
+            let moved = pinned.is_some_and(|place| *place != target.base());
             let in_doubt = shared
                 .accounts
                 .look(&record.action.scope.destination, target)
-                .await;
+                .await
+                || moved;
             carrying
                 .look_up(record, &contract, target, asked_at, in_doubt)
                 .await

@@ -84,6 +84,19 @@ pub struct NextView {
     pub why: String,
 }
 
+impl NextView {
+    /// Of a decision.
+    #[must_use]
+    pub fn of(next: &Next) -> Self {
+        let timed = !matches!(next.step, Step::Review(_) | Step::None);
+        Self {
+            step: next.step.name(),
+            at: timed.then(|| rfc3339(next.at)),
+            why: next.why.to_string(),
+        }
+    }
+}
+
 /// What may be said about an action.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StatementView {
@@ -162,7 +175,6 @@ impl StatusView {
     ) -> Self {
         let action = &record.action;
         let by_person = matches!(next.step, Step::Review(_));
-        let timed = !matches!(next.step, Step::Review(_) | Step::None);
         Self {
             id: record.id().to_string(),
             joined,
@@ -181,11 +193,7 @@ impl StatusView {
             state: status.state.name(),
             happened: status.state.happened().name(),
             safe_to_call_again: status.safe_to_call_again,
-            next: NextView {
-                step: next.step.name(),
-                at: timed.then(|| rfc3339(next.at)),
-                why: next.why.to_string(),
-            },
+            next: NextView::of(next),
             statement: context.statements.statement(
                 StatementKey::of(status, next),
                 status,
@@ -310,6 +318,12 @@ fn says(fact: &Fact) -> String {
         }
         Fact::NotAdmitted { why } => format!("not taken on: {why}"),
         Fact::Reread { why, .. } => format!("an answer was read again: {why}"),
+        Fact::Unsupported { missing, .. } => match (missing.key, missing.mark) {
+            (true, true) => "the answer shows that neither our key nor our mark is kept there",
+            (true, false) => "the answer shows that our key is not looked at",
+            (false, _) => "the answer shows that our mark was not kept",
+        }
+        .to_owned(),
         Fact::Noted { text } => text.clone(),
     }
 }
@@ -442,6 +456,9 @@ fn detail(fact: &Fact) -> Value {
         | Fact::ClockRead { at } => json!({"at": rfc3339(*at)}),
         Fact::Released { supersedes } | Fact::Reread { supersedes, .. } => {
             json!({"supersedes": supersedes.0})
+        }
+        Fact::Unsupported { attempt, missing } => {
+            json!({"attempt": attempt.0, "key": missing.key, "mark": missing.mark})
         }
         Fact::CalledBack(_)
         | Fact::Taken { .. }

@@ -108,6 +108,7 @@ fn admission(n: u64) -> Admission {
                 subject: None,
                 conversation: None,
                 trace: None,
+                place: None,
             },
         },
         facts: Vec::new(),

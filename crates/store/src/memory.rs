@@ -142,8 +142,7 @@ impl Inner {
             let record = self.row(id).unwrap_or(record);
             return Ok(Admitted::Created(Box::new(record), None));
         }
-        let claim =
-            wish.and_then(|(_, lease)| self.claims.take(&record, lease, now).ok());
+        let claim = wish.and_then(|(_, lease)| self.claims.take(&record, lease, now).ok());
         Ok(Admitted::Created(Box::new(record), claim))
     }
 

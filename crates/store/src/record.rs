@@ -50,6 +50,8 @@ pub struct Content {
     pub conversation: Option<Conversation>,
     /// The caller's trace; correlates only.
     pub trace: Option<TraceContext>,
+    /// The destination's base address at submission: what a key can be known within (R13). None where there is none.
+    pub place: Option<String>,
 }
 
 /// Where an action was asked for.

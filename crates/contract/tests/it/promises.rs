@@ -36,6 +36,9 @@ fn the_testbed_promises_by_kind() {
         concurrent_repeat_stated: true,
         stores_errors: false,
         scope_includes_credential: false,
+        scope_includes_place: false,
+        sets_again: false,
+        wait_min: Span::ZERO,
     });
     let cancel = Some(CancelPromise {
         refuses_later_arrivals: true,

@@ -33,6 +33,7 @@ impl Fact {
             Self::StoreRestored { .. } => "store_restored",
             Self::NotAdmitted { .. } => "not_admitted",
             Self::Reread { .. } => "reread",
+            Self::Unsupported { .. } => "unsupported",
             Self::Noted { .. } => "noted",
         }
     }

@@ -256,7 +256,8 @@ impl<'a> Decider<'a> {
         let lookup = promises.lookup.filter(|_| self.lookups_left());
         let authoritative = lookup.is_some_and(|l| l.authority == Authority::Authoritative)
             && promises.processing_max.span().is_some()
-            && !self.account_in_doubt();
+            && !self.account_in_doubt()
+            && !self.conditions.place_changed;
         if self.key_window().is_some() {
             Column::KeyWithinWindow
         } else if authoritative {
@@ -309,7 +310,7 @@ impl<'a> Decider<'a> {
     pub(super) fn dispute(&self) -> Option<ReviewWhy> {
         let why = if self.status.contradicted {
             ReviewWhy::VerdictContradicted
-        } else if self.status.duplicate_suspected() {
+        } else if self.status.duplicate_suspected() || self.repeated_without_key() {
             ReviewWhy::DuplicateSuspected
         } else {
             return None;
@@ -318,6 +319,13 @@ impl<'a> Decider<'a> {
         let answered = known.reviews.values().any(|(_, opened)| *opened == why)
             && !known.open_reviews().any(|(_, _, opened)| opened == why);
         (!answered).then_some(why)
+    }
+
+    /// It was done, more than one request may have done it, and the destination turned out not to look at our key (R27).
+    fn repeated_without_key(&self) -> bool {
+        self.reader.known.missing().key
+            && self.status.state == State::Succeeded
+            && self.reader.uncleared().len() > 1
     }
 
     /// When a standing `did_not_happen` takes hold, if a request can still land.

@@ -30,6 +30,11 @@ impl Decider<'_> {
         if cancelled || self.key_is_spent(key.stores_errors) || self.epochs_may_be_missing() {
             return None;
         }
+        if (conditions.place_changed && key.scope_includes_place)
+            || (key.sets_again && self.overtaken())
+        {
+            return None;
+        }
         let first = self.reader.first_arrival(epoch)?;
         let not_after = intent
             .limits
@@ -109,9 +114,9 @@ impl Decider<'_> {
     /// there, so that not finding it any more is what the newer work would look like.
     pub(super) fn overtaken(&self) -> bool {
         let promises = self.reader.promises;
-        promises.consequence == Consequence::Harmless
-            && self.conditions.subject_overtaken
-            && !promises.condition_checked
+        let sets_again = promises.consequence == Consequence::Harmless
+            || promises.key.is_some_and(|key| key.sets_again);
+        sets_again && self.conditions.subject_overtaken && !promises.condition_checked
     }
 
     pub(super) fn resend_harmless(&self) -> Next {
@@ -264,6 +269,7 @@ impl Decider<'_> {
         (promise.refuses_later_arrivals || !self.clock_in_doubt())
             && self.reader.known.restored.is_none()
             && !self.account_in_doubt()
+            && !self.conditions.place_changed
             && !self.cancel_barred()
             && self.cancels_left()
     }

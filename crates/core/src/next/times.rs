@@ -79,7 +79,8 @@ impl Decider<'_> {
         Some(until).filter(|until| *until > self.conditions.now)
     }
 
-    /// The delay after the last attempt is over, and what the destination advised too.
+    /// The delay after the last attempt is over, what the destination wants between two requests under one key, and what it
+    /// advised too.
     pub(super) fn after_backoff(&self) -> Timestamp {
         let known = self.reader.known;
         let marked = known.attempts_marked();
@@ -92,7 +93,13 @@ impl Decider<'_> {
             .flat_map(|attempt| attempt.answers.values())
             .filter_map(|(_, answer)| answer.retry_after.map(|after| answer.read_at + after))
             .max();
-        (self.last_word() + self.delay(marked)).max(advised.unwrap_or(Timestamp::EARLIEST))
+        let between = self
+            .reader
+            .promises
+            .key
+            .map_or(Span::ZERO, |key| key.wait_min);
+        (self.last_word() + self.delay(marked).max(between))
+            .max(advised.unwrap_or(Timestamp::EARLIEST))
     }
 
     /// From when on no marked request, and nothing unrecorded, can land any more; `None` if that is never certain.

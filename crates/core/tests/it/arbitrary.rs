@@ -9,7 +9,7 @@ use factum_core::evidence::{
 };
 use factum_core::promise::{
     Authority, CancelPromise, CompletionPromise, Consequence, KeyPromise, LookupBy, LookupPromise,
-    ProcessingMax, Promises, Retention,
+    Missing, ProcessingMax, Promises, Retention,
 };
 use factum_core::{
     AttemptNo, Bound, Epoch, EvidenceId, Intent, Preference, Timestamp, WorkerNonce, permit,
@@ -285,6 +285,10 @@ fn inward_fact() -> impl Strategy<Value = Fact> {
             class,
             why: text(),
         }),
+        any::<[bool; 2]>().prop_map(|[key, mark]| Fact::Unsupported {
+            attempt: AttemptNo(1),
+            missing: Missing { key, mark },
+        }),
         Just(Fact::Noted { text: text() }),
     ]
 }
@@ -314,12 +318,17 @@ pub(crate) fn promises() -> impl Strategy<Value = Promises> {
             Retention::Unpublished,
         ])
     };
-    let key = (retention(), any::<[bool; 3]>()).prop_map(|(retention, [a, b, c])| KeyPromise {
-        retention,
-        concurrent_repeat_stated: a,
-        stores_errors: b,
-        scope_includes_credential: c,
-    });
+    let key = (retention(), any::<[bool; 5]>(), 0i64..90).prop_map(
+        |(retention, [a, b, c, d, e], wait)| KeyPromise {
+            retention,
+            concurrent_repeat_stated: a,
+            stores_errors: b,
+            scope_includes_credential: c,
+            scope_includes_place: d,
+            sets_again: e,
+            wait_min: secs(wait),
+        },
+    );
     let lookup =
         (any::<[bool; 2]>(), 0i64..40).prop_map(|([partial, by_key], lag)| LookupPromise {
             authority: if partial {

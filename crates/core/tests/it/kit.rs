@@ -78,6 +78,9 @@ pub(crate) fn key(floor: Span) -> KeyPromise {
         concurrent_repeat_stated: true,
         stores_errors: false,
         scope_includes_credential: false,
+        scope_includes_place: false,
+        sets_again: false,
+        wait_min: Span::ZERO,
     }
 }
 
@@ -126,6 +129,7 @@ pub(crate) struct Story {
     pub(crate) restore_released: bool,
     pub(crate) clock_in_doubt: bool,
     pub(crate) account_in_doubt: bool,
+    pub(crate) place_changed: bool,
     pub(crate) subject_overtaken: bool,
 }
 
@@ -143,6 +147,7 @@ impl Story {
             restore_released: true,
             clock_in_doubt: false,
             account_in_doubt: false,
+            place_changed: false,
             subject_overtaken: false,
         }
     }
@@ -163,6 +168,7 @@ impl Story {
             restore_released: self.restore_released,
             clock_in_doubt: self.clock_in_doubt,
             account_in_doubt: self.account_in_doubt,
+            place_changed: self.place_changed,
             subject_overtaken: self.subject_overtaken,
         }
     }

@@ -6,7 +6,7 @@ use factum_core::evidence::{
     AnswerClass, Callback, CancelAnswer, CancelMark, Evidence, Fact, LookupAnswer, Mark,
     PermissionKind, PollAnswer, Receipt, RequestRef, ReviewWhy, Ruling,
 };
-use factum_core::promise::{CompletionPromise, Consequence, Promises};
+use factum_core::promise::{CompletionPromise, Consequence, Missing, Promises};
 use factum_core::statement::StatementKey;
 use factum_core::{AttemptNo, Epoch, EvidenceId, Happened, State, Step, WorkerNonce};
 
@@ -254,7 +254,7 @@ const BY_CANCEL: [Row; 5] = [
     }),
 ];
 
-const BY_PEOPLE: [Row; 11] = [
+const BY_PEOPLE: [Row; 12] = [
     ("verdict: happened", |s| {
         s.rule(Ruling::Happened { receipt: None });
     }),
@@ -290,6 +290,13 @@ const BY_PEOPLE: [Row; 11] = [
     ("authority_lost", |s| {
         let why = "the grant ran out".to_owned();
         s.record(Fact::AuthorityLost { why });
+    }),
+    ("unsupported", |s| {
+        let (key, mark) = (true, true);
+        s.record(Fact::Unsupported {
+            attempt: AttemptNo(1),
+            missing: Missing { key, mark },
+        });
     }),
     ("noted", |s| {
         let text = "a hook failed".to_owned();

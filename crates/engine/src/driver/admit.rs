@@ -44,7 +44,7 @@ impl Driver {
         }
         let known = Known::default();
         // A first send is no repeat: it undoes nothing that it was not meant to undo, whatever its subject.
-        let leave = permit(&action.intent, &known, &conditions(&view, current, false)).ok()?;
+        let leave = permit(&action.intent, &known, &conditions(&view, current, None)).ok()?;
         let reuse = may_reuse_connection(&action.intent, &known, current, now);
         let (id, destination) = (action.intent.action, action.scope.destination.clone());
         self.gates.get_mut(&destination)?.enter(id, now).ok()?;

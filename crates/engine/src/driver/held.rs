@@ -44,6 +44,8 @@ pub(super) struct View<'a> {
     pub(super) restore_released: bool,
     pub(super) clock_in_doubt: bool,
     pub(super) account_in_doubt: bool,
+    /// The destination's base address.
+    pub(super) place: Option<&'a str>,
     /// Paused or stopping.
     pub(super) no_sends: bool,
     /// Stopping.
@@ -104,7 +106,7 @@ pub(super) fn decide_held(record: &Record, view: &View) -> Decision {
     let Some(current) = view.current else {
         return unconfigured(record, view.now);
     };
-    let conditions = conditions(view, current, record.overtaken);
+    let conditions = conditions(view, current, Some(record));
     let intent = &record.action.intent;
     let (known, facts) = with_due_facts(record, &conditions);
     match permit(intent, &known, &conditions) {
@@ -148,7 +150,7 @@ pub(super) fn next_row_after(record: &Record, facts: &[Fact], view: &View) -> Ne
     next_row(&decide(
         &record.action.intent,
         &known,
-        &conditions(view, current, record.overtaken),
+        &conditions(view, current, Some(record)),
     ))
 }
 
@@ -176,20 +178,22 @@ pub(crate) fn next_row(next: &Next) -> NextRow {
     }
 }
 
-/// `overtaken`: a later action on the same subject exists, as of reading the action. A mark that rests on there being none is
-/// checked once more in its own commit.
+/// What decisions about this action rest on beside its evidence; about one that is only being recorded where there is no
+/// `record`. Whether it is overtaken is as of reading it: a mark that rests on that is checked once more in its own commit.
 pub(super) fn conditions<'a>(
     view: &View,
     current: &'a Promises,
-    overtaken: bool,
+    record: Option<&Record>,
 ) -> Conditions<'a> {
+    let pinned = record.and_then(|record| record.action.content.place.as_deref());
     Conditions {
         now: view.now,
         current,
         restore_released: view.restore_released,
         clock_in_doubt: view.clock_in_doubt,
         account_in_doubt: view.account_in_doubt,
-        subject_overtaken: overtaken,
+        place_changed: pinned.is_some_and(|pinned| view.place != Some(pinned)),
+        subject_overtaken: record.is_some_and(|record| record.overtaken),
     }
 }
 

@@ -32,6 +32,8 @@ use waiting::{After, Waiting};
 pub struct DestinationPolicy {
     /// How much it is given at a time.
     pub gate: GateSettings,
+    /// Its base address, where it has one: see [`factum_store::Content::place`].
+    pub place: Option<String>,
     /// The current promises of its operations, by name.
     pub operations: BTreeMap<String, Promises>,
     /// What counts for operations that are not named.
@@ -300,6 +302,7 @@ impl Driver {
             restore_released: self.restore_released,
             clock_in_doubt: self.clock_in_doubt,
             account_in_doubt: self.accounts_in_doubt.contains(&scope.destination),
+            place: policy.and_then(|policy| policy.place.as_deref()),
             no_sends: self.paused || self.stopping,
             no_questions: self.stopping,
         }

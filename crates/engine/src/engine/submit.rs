@@ -104,7 +104,8 @@ impl Engine {
             restore: restore.as_ref(),
             restore_grace: self.restore_grace,
         };
-        let admission = terms.admission(checked, now, random_u64())?;
+        let mut admission = terms.admission(checked, now, random_u64())?;
+        admission.action.content.place = destination.place();
         let id = admission.action.intent.action;
         tracing::debug!(action = %id, destination = %destination.name, "submission checked");
         Ok(admission)

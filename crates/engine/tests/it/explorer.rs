@@ -342,6 +342,7 @@ impl Run {
                 subject: None,
                 conversation: None,
                 trace: None,
+                place: None,
             },
         }
     }

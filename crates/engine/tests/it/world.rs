@@ -75,6 +75,9 @@ pub(crate) fn promises(key_floor: Option<Span>, lookup: bool) -> Promises {
             concurrent_repeat_stated: true,
             stores_errors: false,
             scope_includes_credential: false,
+            scope_includes_place: false,
+            sets_again: false,
+            wait_min: Span::ZERO,
         }),
         lookup: lookup.then_some(LookupPromise {
             authority: Authority::Authoritative,
@@ -102,6 +105,7 @@ impl World {
         }));
         let policy = DestinationPolicy {
             gate,
+            place: None,
             operations: BTreeMap::from([("do".to_owned(), promises.clone())]),
             any_operation: None,
         };
@@ -219,6 +223,7 @@ impl World {
                 subject: None,
                 conversation: None,
                 trace: None,
+                place: None,
             },
         }
     }

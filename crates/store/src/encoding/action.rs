@@ -49,6 +49,7 @@ pub(crate) fn head_text(action: &Action) -> String {
                 asked: conversation.asked.clone(),
             }),
         trace: action.content.trace.as_ref().map(TraceContext::as_str),
+        place: action.content.place.as_deref(),
     })
 }
 
@@ -82,6 +83,7 @@ pub(crate) fn read_head(text: &str, fixed: Fixed) -> Result<Action, String> {
                 asked: talk.asked,
             }),
             trace,
+            place: head.place,
         },
     })
 }
@@ -101,6 +103,8 @@ struct HeadOut<'a> {
     conversation: Option<Talk>,
     #[serde(skip_serializing_if = "Option::is_none")]
     trace: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place: Option<&'a str>,
 }
 
 #[derive(Deserialize)]
@@ -119,6 +123,7 @@ struct Head {
     subject: Option<String>,
     conversation: Option<Talk>,
     trace: Option<String>,
+    place: Option<String>,
 }
 
 /// Writes a borrowed value through the definition that mirrors its type.
@@ -340,6 +345,37 @@ struct KeyDef {
     concurrent_repeat_stated: bool,
     stores_errors: bool,
     scope_includes_credential: bool,
+    // Rows of a time when these were not known say nothing of them, and nothing rested on them.
+    #[serde(default, skip_serializing_if = "is_false")]
+    scope_includes_place: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    sets_again: bool,
+    #[serde(
+        default = "no_wait",
+        with = "Length",
+        skip_serializing_if = "is_no_wait"
+    )]
+    wait_min: Span,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands a reference over"
+)]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+fn no_wait() -> Span {
+    Span::ZERO
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands a reference over"
+)]
+fn is_no_wait(span: &Span) -> bool {
+    *span == Span::ZERO
 }
 
 #[derive(Serialize, Deserialize)]

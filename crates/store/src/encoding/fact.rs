@@ -5,7 +5,7 @@ use factum_core::evidence::{
     Mark, Order, PermissionKind, Phase, PollAnswer, Receipt, RequestRef, ReviewWhy, Ruling,
     Verdict,
 };
-use factum_core::promise::LookupBy;
+use factum_core::promise::{LookupBy, Missing};
 use factum_core::{AttemptNo, Bound, Epoch, EvidenceId, Fact, Span, Timestamp, WorkerNonce};
 use serde::{Deserialize, Serialize};
 
@@ -154,9 +154,22 @@ enum FactDef {
         class: AnswerClass,
         why: String,
     },
+    Unsupported {
+        #[serde(with = "AttemptDef")]
+        attempt: AttemptNo,
+        #[serde(with = "MissingDef")]
+        missing: Missing,
+    },
     Noted {
         text: String,
     },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Missing", deny_unknown_fields)]
+struct MissingDef {
+    key: bool,
+    mark: bool,
 }
 
 #[derive(Serialize, Deserialize)]

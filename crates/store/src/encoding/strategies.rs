@@ -7,7 +7,7 @@ use factum_core::evidence::{
 };
 use factum_core::promise::{
     Authority, CancelPromise, CompletionPromise, Consequence, KeyPromise, LookupBy, LookupPromise,
-    ProcessingMax, Promises, Retention,
+    Missing, ProcessingMax, Promises, Retention,
 };
 use factum_core::retry::Backoff;
 use factum_core::{
@@ -384,6 +384,12 @@ fn facts_by_decision() -> Vec<BoxedStrategy<Fact>> {
                 why,
             })
             .boxed(),
+        (attempt(), any::<[bool; 2]>())
+            .prop_map(|(attempt, [key, mark])| Fact::Unsupported {
+                attempt,
+                missing: Missing { key, mark },
+            })
+            .boxed(),
         text().prop_map(|text| Fact::Noted { text }).boxed(),
     ]
 }
@@ -404,12 +410,18 @@ fn promises() -> impl Strategy<Value = Promises> {
         Consequence::Costly,
         Consequence::Irreversible,
     ]);
-    let key = (retention(), any::<[bool; 3]>()).prop_map(|(retention, flags)| KeyPromise {
-        retention,
-        concurrent_repeat_stated: flags[0],
-        stores_errors: flags[1],
-        scope_includes_credential: flags[2],
-    });
+    let key =
+        (retention(), any::<[bool; 5]>(), length()).prop_map(|(retention, flags, wait_min)| {
+            KeyPromise {
+                retention,
+                concurrent_repeat_stated: flags[0],
+                stores_errors: flags[1],
+                scope_includes_credential: flags[2],
+                scope_includes_place: flags[3],
+                sets_again: flags[4],
+                wait_min,
+            }
+        });
     let authority = select(vec![Authority::Authoritative, Authority::Partial]);
     let by = select(vec![LookupBy::Reference, LookupBy::Key]);
     let lookup = (authority, length(), by).prop_map(|(authority, lag, by)| LookupPromise {
@@ -523,9 +535,10 @@ fn content() -> impl Strategy<Value = Content> {
         prop::option::of(text()),
         prop::option::of(conversation),
         prop::option::of(Just(trace)),
+        prop::option::of(text()),
     )
         .prop_map(
-            |(contract, params, payload, summary, subject, conversation, trace)| Content {
+            |(contract, params, payload, summary, subject, conversation, trace, place)| Content {
                 contract,
                 params,
                 payload,
@@ -533,6 +546,7 @@ fn content() -> impl Strategy<Value = Content> {
                 subject,
                 conversation,
                 trace,
+                place,
             },
         )
 }

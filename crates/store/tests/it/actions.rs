@@ -64,6 +64,7 @@ pub(crate) fn action(key: &str, body: &str, made: u64) -> Action {
                 asked: Some("please open a ticket".to_owned()),
             }),
             trace: None,
+            place: None,
         },
     }
 }

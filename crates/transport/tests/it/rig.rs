@@ -114,6 +114,7 @@ pub(crate) fn permission(times: Times) -> Permission {
         restore_released: true,
         clock_in_doubt: false,
         account_in_doubt: false,
+        place_changed: false,
         subject_overtaken: false,
     };
     let leave = permit(&intent, &known, &conditions).expect("a first send is due");

@@ -295,3 +295,23 @@ fn closed_is_said_of_an_unknown_outcome_only() {
     assert_eq!(story.state(), State::OutcomeUnknown);
     assert!(story.status().closed.is_some());
 }
+
+#[test]
+fn r6_giving_an_item_back_ends_no_review() {
+    let mut story = Story::new(bare(Consequence::Costly));
+    story.send();
+    story.at(3).lose(1);
+    let review = story.record(Fact::ReviewOpened {
+        why: ReviewWhy::NothingToAsk,
+    });
+    let taken = story.record(Fact::Taken {
+        by: "ana".to_owned(),
+    });
+    assert!(story.known().taken_by().is_some());
+    for supersedes in [taken, review] {
+        story.record(Fact::Released { supersedes });
+        assert!(story.known().taken_by().is_none());
+        assert_eq!(story.leave(), "review", "the machine asked for a person");
+    }
+    assert_eq!(story.known().answered_by_a_verdict(), [review]);
+}

@@ -87,6 +87,9 @@ impl Kind {
                 concurrent_repeat_stated: self != Self::ShortKeySerial,
                 stores_errors: false,
                 scope_includes_credential: false,
+                scope_includes_place: false,
+                sets_again: false,
+                wait_min: Span::ZERO,
             }),
             lookup: lookup.map(|authority| LookupPromise {
                 authority,

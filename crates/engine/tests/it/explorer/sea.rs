@@ -130,6 +130,7 @@ impl Sea {
         self.next_nonce += 1;
         let policy = DestinationPolicy {
             gate: self.gate,
+            place: None,
             operations: BTreeMap::from([("do".to_owned(), self.promises.clone())]),
             any_operation: None,
         };

@@ -9,6 +9,9 @@ pub struct BuildError {
     pub member: String,
     /// What it is.
     pub kind: BuildErrorKind,
+    /// What the operation's input schema wants there, where it is the schema that it does not fit: `has to be at most 255
+    /// characters long`.
+    pub wanted: Option<String>,
 }
 
 /// What stands in the way of a request.
@@ -67,6 +70,15 @@ impl BuildError {
         Self {
             member: member.into(),
             kind,
+            wanted: None,
+        }
+    }
+
+    /// The same, against the operation's input schema, which wants this.
+    pub(crate) fn wanting(self, wanted: impl Into<String>) -> Self {
+        Self {
+            wanted: Some(wanted.into()),
+            ..self
         }
     }
 }

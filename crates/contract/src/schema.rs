@@ -126,22 +126,21 @@ impl Schema {
 
     /// The first thing that is wrong with a value.
     fn check(&self, value: &Value, path: &str) -> Result<(), BuildError> {
-        let fail = |kind| Err(BuildError::new(path, kind));
+        let fail = |kind, wanted: String| Err(BuildError::new(path, kind).wanting(wanted));
         if !self.types.is_empty() && !self.types.iter().any(|wanted| wanted.is(value)) {
-            return fail(Kind::WrongType);
+            let names: Vec<&str> = self.types.iter().map(|wanted| wanted.name()).collect();
+            let wanted = format!("has to be of type {}", names.join(" or "));
+            return fail(Kind::WrongType, wanted);
         }
-        if self
-            .listed
-            .as_ref()
-            .is_some_and(|list| !list.contains(value))
-        {
-            return fail(Kind::NotListed);
+        if let Some(list) = self.listed.as_ref().filter(|list| !list.contains(value)) {
+            let listed = some_of(list.iter().map(ToString::to_string));
+            return fail(Kind::NotListed, format!("has to be one of {listed}"));
         }
         match value {
-            Value::String(text) => within(text.chars().count(), self.length, path),
+            Value::String(text) => within(text.chars().count(), self.length, "characters", path),
             Value::Number(_) => self.check_number(value, path),
             Value::Array(items) => {
-                within(items.len(), self.count, path)?;
+                within(items.len(), self.count, "items", path)?;
                 let schema = self.items.as_deref();
                 let mut items = items.iter().enumerate();
                 items.try_for_each(|(index, item)| match schema {
@@ -174,10 +173,12 @@ impl Schema {
                 (Err(_), None) => true,
             })
         };
-        if fails(self.bounds.0, true) || fails(self.bounds.1, false) {
-            return Err(BuildError::new(path, Kind::OutOfRange));
-        }
-        Ok(())
+        let bound = match self.bounds {
+            (Some(least), _) if fails(Some(least), true) => format!("at least {least}"),
+            (_, Some(most)) if fails(Some(most), false) => format!("at most {most}"),
+            (_, _) => return Ok(()),
+        };
+        Err(BuildError::new(path, Kind::OutOfRange).wanting(format!("has to be {bound}")))
     }
 
     fn check_members(&self, members: &Map<String, Value>, path: &str) -> Result<(), BuildError> {
@@ -186,14 +187,18 @@ impl Schema {
             .iter()
             .find(|name| !members.contains_key(*name));
         if let Some(name) = lacking {
-            return Err(BuildError::new(child(path, name), Kind::Missing));
+            let wanted = "is needed by this operation";
+            return Err(BuildError::new(child(path, name), Kind::Missing).wanting(wanted));
         }
         for (name, value) in members {
             let schema = self.properties.iter().find(|(known, _)| known == name);
             match schema {
                 Some((_, schema)) => schema.check(value, &child(path, name))?,
                 None if self.closed => {
-                    return Err(BuildError::new(child(path, name), Kind::Unknown));
+                    let names = self.properties.iter().map(|(name, _)| name.clone());
+                    let wanted = format!("is not one of what is taken there: {}", some_of(names));
+                    let error = BuildError::new(child(path, name), Kind::Unknown);
+                    return Err(error.wanting(wanted));
                 }
                 None => {}
             }
@@ -270,15 +275,31 @@ impl Type {
 fn within(
     size: usize,
     (least, most): (Option<usize>, Option<usize>),
+    unit: &str,
     path: &str,
 ) -> Result<(), BuildError> {
-    if least.is_some_and(|least| size < least) {
-        return Err(BuildError::new(path, Kind::TooShort));
+    if let Some(least) = least.filter(|least| size < *least) {
+        let wanted = format!("has to have at least {least} {unit}");
+        return Err(BuildError::new(path, Kind::TooShort).wanting(wanted));
     }
-    if most.is_some_and(|most| size > most) {
-        return Err(BuildError::new(path, Kind::TooLong));
+    if let Some(most) = most.filter(|most| size > *most) {
+        let wanted = format!("has to have at most {most} {unit}");
+        return Err(BuildError::new(path, Kind::TooLong).wanting(wanted));
     }
     Ok(())
+}
+
+/// What is listed for people at the most.
+const LISTED_MAX: usize = 20;
+
+/// The first of these, with a sign where there are more.
+fn some_of(names: impl ExactSizeIterator<Item = String>) -> String {
+    let more = names.len() > LISTED_MAX;
+    let mut shown: Vec<String> = names.take(LISTED_MAX).collect();
+    if more {
+        shown.push("…".to_owned());
+    }
+    shown.join(", ")
 }
 
 fn size(node: &Node<'_>) -> Option<usize> {

@@ -71,6 +71,7 @@ codes! {
     TooDeep "F1014" "too-deep" 400 "the body is nested deeper than is allowed";
     BadTimes "F1015" "bad-times" 422 "the times of the submission contradict each other";
     IdentityTwice "F1016" "identity-twice" 400 "header and body name different identities";
+    BadInput "F1017" "bad-input" 422 "params or payload do not fit the operation's input schema";
     UnknownAction "F1020" "unknown-action" 404 "there is no such action";
     DoesNotApply "F1021" "does-not-apply" 409 "that cannot be done in the action's state";
     Unauthorized "F1022" "unauthorized" 401 "the token is missing or wrong";
@@ -207,10 +208,18 @@ impl From<StoreError> for Problem {
 /// The problem of a request that cannot be built from what was submitted.
 #[must_use]
 pub fn from_build_error(error: &factum_contract::BuildError) -> Problem {
-    Problem::new(
-        Code::BadParams,
-        error.member.clone(),
-        error.kind.rule(),
-        error.kind.remedy(),
-    )
+    match &error.wanted {
+        Some(wanted) => Problem::new(
+            Code::BadInput,
+            error.member.clone(),
+            wanted.as_str(),
+            "correct it, and send it again",
+        ),
+        None => Problem::new(
+            Code::BadParams,
+            error.member.clone(),
+            error.kind.rule(),
+            error.kind.remedy(),
+        ),
+    }
 }

@@ -100,6 +100,12 @@ impl<'a> ActionBuilder<'a> {
         self
     }
 
+    /// The W3C `traceparent` of the caller. It correlates only, and goes to destinations that take one.
+    pub fn trace(mut self, trace: impl Into<String>) -> Self {
+        self.submission.trace = Some(trace.into());
+        self
+    }
+
     /// In which conversation, at which turn, in which words it was asked for.
     pub fn conversation(
         mut self,

@@ -79,8 +79,20 @@ impl Decider<'_> {
         Some(until).filter(|until| *until > self.conditions.now)
     }
 
-    /// The delay after the last attempt is over, what the destination wants between two requests under one key, and what it
-    /// advised too.
+    /// The same, and what the destination wants between two requests under one key is over too.
+    pub(super) fn after_wait(&self) -> Timestamp {
+        let between = self
+            .reader
+            .promises
+            .key
+            .map_or(Span::ZERO, |key| key.wait_min);
+        if self.reader.known.attempts_marked() == 0 {
+            return self.after_backoff();
+        }
+        self.after_backoff().max(self.last_word() + between)
+    }
+
+    /// The delay after the last attempt is over, and what the destination advised too.
     pub(super) fn after_backoff(&self) -> Timestamp {
         let known = self.reader.known;
         let marked = known.attempts_marked();

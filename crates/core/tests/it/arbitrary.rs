@@ -285,9 +285,13 @@ fn inward_fact() -> impl Strategy<Value = Fact> {
             class,
             why: text(),
         }),
-        any::<[bool; 2]>().prop_map(|[key, mark]| Fact::Unsupported {
+        // Mostly nothing is missing: what is takes a whole column from the walk.
+        (0u8..16).prop_map(|n| Fact::Unsupported {
             attempt: AttemptNo(1),
-            missing: Missing { key, mark },
+            missing: Missing {
+                key: n == 0,
+                mark: n == 1,
+            },
         }),
         Just(Fact::Noted { text: text() }),
     ]

@@ -8,5 +8,6 @@ mod cases;
 mod ends;
 mod keys;
 mod lookups;
+mod missing;
 mod people;
 mod restore;

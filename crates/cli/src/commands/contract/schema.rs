@@ -67,7 +67,19 @@ const SECTIONS: &[(&str, &str)] = &[
     (
         "key",
         "place!:any role=key|resource_id|upsert alphabet=hex|base32|base32hex|base64url|alphanumeric|digits|uuid length_max:count \
-         length_min:count length_in=characters|bytes prefix:text companions:table repeat:#repeat source:#source",
+         length_min:count length_in=characters|bytes prefix:text companions:#companions repeat:#repeat source:#source",
+    ),
+    ("companions", "headers:table set:list"),
+    ("rate", "requests!:count per!:span"),
+    ("amount", "at!:text currency:text minor:flag"),
+    (
+        "request",
+        "method:text path:text headers:table body:some contains:texts refused:text",
+    ),
+    (
+        "signature",
+        "scheme!=stripe|github|slack|standard_webhooks|hmac|shared_secret|basic header:text algorithm=sha256|sha1|sha512 \
+         encoding=hex|base64 prefix:text signed:text timestamp:text id:text tolerance:span",
     ),
     (
         "repeat",
@@ -93,7 +105,7 @@ const SECTIONS: &[(&str, &str)] = &[
         "how=id|filter|search|scan|repeat|high_water by=reference|key success:status found:#when absent:#when several:#when \
          items:text ours:text others=inconclusive|ignored receipt:any queued:some object:text complete:any next:text next_path:text \
          pages:table more:some pages_max:count result_cap:count authority=authoritative|partial sees_queued:flag queue_max:span \
-         visible_for:text consistency=strong|lag|unknown lag:text unique:flag includes:texts rate:table source:#source",
+         visible_for:text consistency=strong|lag|unknown lag:text unique:flag includes:texts rate:#rate source:#source",
     ),
     (
         "poll",
@@ -107,7 +119,7 @@ const SECTIONS: &[(&str, &str)] = &[
     ("whoami", "success:status account!:text source:#source"),
     (
         "callback",
-        "signature!:table body=json|form items:text id:text matches!:some positive:some negative:some reversed:some receipt:text \
+        "signature!:#signature body=json|form items:text id:text matches!:some positive:some negative:some reversed:some receipt:text \
          object:text why:text source:#source",
     ),
     (
@@ -131,13 +143,13 @@ const SECTIONS: &[(&str, &str)] = &[
     ("input", "params:table payload:table"),
     (
         "product",
-        "kind:text web:text deep_link:text search_text:text amount:table shown:texts captured:texts trace:text",
+        "kind:text web:text deep_link:text search_text:text amount:#amount shown:texts captured:texts trace:text",
     ),
     (
         "example",
-        "title:text params:table payload:any request:table answer:table class:text receipt:texts object:text replayed:flag \
+        "title:text params:table payload:any request:#request answer:table class:text receipt:texts object:text replayed:flag \
          ours:flag stored:flag why:text retry_after:text lookup:table poll:table cancel:table whoami:table callback:table \
-         event:table shows:text asked:table next_page:text cursor:text secret:text at:count",
+         event:table shows:text asked:#request next_page:text cursor:text secret:text at:count",
     ),
     (
         "neither",
@@ -149,7 +161,7 @@ const SECTIONS: &[(&str, &str)] = &[
     ),
     (
         "limits",
-        "concurrency:count rate:table body_max:count between:span scope:text ban:text",
+        "concurrency:count rate:#rate body_max:count between:span scope:text ban:text",
     ),
     (
         "advice",

@@ -118,7 +118,8 @@ async fn a_file_of_the_first_version_is_brought_up_to_date() {
     store.close().await.unwrap();
     let conn = rusqlite::Connection::open(database(folder.path())).unwrap();
     conn.execute_batch(
-        "DROP TABLE report_name; DROP TABLE report; DROP TABLE known_by; PRAGMA user_version = 1;",
+        "DROP TABLE report_name; DROP TABLE report; DROP TABLE known_by; DROP INDEX action_subject;
+         ALTER TABLE action DROP COLUMN destination; ALTER TABLE action DROP COLUMN subject; PRAGMA user_version = 1;",
     )
     .unwrap();
     drop(conn);

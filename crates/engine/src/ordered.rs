@@ -97,6 +97,7 @@ pub fn order(
         restore_released: true,
         clock_in_doubt: false,
         account_in_doubt: false,
+        place_changed: false,
         subject_overtaken: false,
     };
     let known = Known::fold([&verdict]);

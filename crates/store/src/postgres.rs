@@ -369,6 +369,15 @@ impl Store for PostgresStore {
         Box::pin(self.inner.record(id, facts))
     }
 
+    fn record_at(
+        &self,
+        id: ActionId,
+        version: u64,
+        facts: Vec<Fact>,
+    ) -> Answer<'_, Option<Committed>> {
+        Box::pin(self.inner.record_at(id, version, facts))
+    }
+
     fn commit<'a>(
         &'a self,
         claim: &'a Claim,

@@ -96,9 +96,13 @@ impl<'a> Decider<'a> {
             return self.review(ReviewWhy::PolicyWantsPerson);
         }
         let intent = self.reader.intent;
-        let due = self
-            .after_backoff()
-            .max(intent.not_before.unwrap_or(Timestamp::EARLIEST));
+        // Only this right sends under the same key; the others have none yet, or begin a new one.
+        let after = if kind == PermissionKind::ProvenNotSent {
+            self.after_wait()
+        } else {
+            self.after_backoff()
+        };
+        let due = after.max(intent.not_before.unwrap_or(Timestamp::EARLIEST));
         let why = match (kind, intent.not_before) {
             (_, Some(not_before)) if not_before > self.conditions.now => Why::NotBefore,
             (PermissionKind::First, _) => Why::NeverSent,

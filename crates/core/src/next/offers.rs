@@ -46,7 +46,7 @@ impl Decider<'_> {
             // Past it, and not at it.
             self.all_over_by()? + Span::from_micros(1)
         };
-        let start = self.after_backoff().max(not_before).max(conditions.now);
+        let start = self.after_wait().max(not_before).max(conditions.now);
         (start < not_after).then_some((start, not_after))
     }
 

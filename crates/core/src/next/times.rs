@@ -79,19 +79,6 @@ impl Decider<'_> {
         Some(until).filter(|until| *until > self.conditions.now)
     }
 
-    /// The same, and what the destination wants between two requests under one key is over too.
-    pub(super) fn after_wait(&self) -> Timestamp {
-        let between = self
-            .reader
-            .promises
-            .key
-            .map_or(Span::ZERO, |key| key.wait_min);
-        if self.reader.known.attempts_marked() == 0 {
-            return self.after_backoff();
-        }
-        self.after_backoff().max(self.last_word() + between)
-    }
-
     /// The delay after the last attempt is over, and what the destination advised too.
     pub(super) fn after_backoff(&self) -> Timestamp {
         let known = self.reader.known;
@@ -105,13 +92,17 @@ impl Decider<'_> {
             .flat_map(|attempt| attempt.answers.values())
             .filter_map(|(_, answer)| answer.retry_after.map(|after| answer.read_at + after))
             .max();
-        let between = self
-            .reader
-            .promises
-            .key
-            .map_or(Span::ZERO, |key| key.wait_min);
-        (self.last_word() + self.delay(marked).max(between))
-            .max(advised.unwrap_or(Timestamp::EARLIEST))
+        (self.last_word() + self.delay(marked)).max(advised.unwrap_or(Timestamp::EARLIEST))
+    }
+
+    /// The same, and what the destination wants between two requests under one key is over too.
+    pub(super) fn after_wait(&self) -> Timestamp {
+        let promised = self.reader.promises.key;
+        let between = promised.map_or(Span::ZERO, |key| key.wait_min);
+        if self.reader.known.attempts_marked() == 0 {
+            return self.after_backoff();
+        }
+        self.after_backoff().max(self.last_word() + between)
     }
 
     /// From when on no marked request, and nothing unrecorded, can land any more; `None` if that is never certain.

@@ -128,7 +128,7 @@ fn walks_come_by_every_kind_of_leave() {
     // The property about leaves would say little if some kind were never given.
     let mut runner = TestRunner::deterministic();
     let mut given = BTreeSet::new();
-    for _ in 0..3_000 {
+    for _ in 0..1_500 {
         let story = walks().new_tree(&mut runner).unwrap().current();
         given.insert(story.leave());
     }

@@ -226,6 +226,7 @@ async fn a_key_is_not_sent_to_another_host_where_it_is_known_per_host() {
             "{scope}: {:?}",
             factum.evidence(id).await
         );
+        assert!(counts.effects_of("k") <= 1);
     }
 }
 

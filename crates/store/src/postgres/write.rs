@@ -289,6 +289,27 @@ impl Inner {
         .await
     }
 
+    /// Adds facts, if the action is still at the version that they were concluded from.
+    pub(super) async fn record_at(
+        &self,
+        id: ActionId,
+        version: u64,
+        facts: Vec<Fact>,
+    ) -> Result<Option<Committed>, StoreError> {
+        let Some(record) = self.read(RECORDING, id).await? else {
+            return Ok(None);
+        };
+        if record.version != version {
+            return Ok(Some(Committed::Stale));
+        }
+        let now = self.now(RECORDING).await?;
+        let next = shared::decide_anew(now);
+        let appended = self
+            .append(RECORDING, record, now, facts, next, None)
+            .await?;
+        Ok(Some(appended.map_or(Committed::Stale, Committed::Durable)))
+    }
+
     /// Adds what `wish` gives on top of the action as it stands, again and again until nobody else wrote in between. `None` if
     /// there is no such action, or nothing to add.
     pub(super) async fn add(

@@ -28,7 +28,11 @@ async fn filled() -> (Database, tokio_postgres::Client) {
 }
 
 /// What each check forbids.
-const ATTACKS: [(&str, &str); 26] = [
+const ATTACKS: [(&str, &str); 27] = [
+    (
+        "action_subject_has_a_place",
+        "UPDATE factum.action SET subject = 'ticket/77'",
+    ),
     (
         "action_lane_is_a_byte",
         "UPDATE factum.action SET lane = 256",

@@ -9,7 +9,7 @@ use factum_core::evidence::{
 };
 use factum_core::promise::{
     Authority, CancelPromise, CompletionPromise, Consequence, KeyPromise, LookupBy, LookupPromise,
-    Missing, ProcessingMax, Promises, Retention,
+    ProcessingMax, Promises, Retention,
 };
 use factum_core::{
     AttemptNo, Bound, Epoch, EvidenceId, Intent, Preference, Timestamp, WorkerNonce, permit,
@@ -285,14 +285,6 @@ fn inward_fact() -> impl Strategy<Value = Fact> {
             class,
             why: text(),
         }),
-        // Mostly nothing is missing: what is takes a whole column from the walk.
-        (0u8..16).prop_map(|n| Fact::Unsupported {
-            attempt: AttemptNo(1),
-            missing: Missing {
-                key: n == 0,
-                mark: n == 1,
-            },
-        }),
         Just(Fact::Noted { text: text() }),
     ]
 }
@@ -322,17 +314,15 @@ pub(crate) fn promises() -> impl Strategy<Value = Promises> {
             Retention::Unpublished,
         ])
     };
-    let key = (retention(), any::<[bool; 5]>(), 0i64..90).prop_map(
-        |(retention, [a, b, c, d, e], wait)| KeyPromise {
-            retention,
-            concurrent_repeat_stated: a,
-            stores_errors: b,
-            scope_includes_credential: c,
-            scope_includes_place: d,
-            sets_again: e,
-            wait_min: secs(wait),
-        },
-    );
+    let key = (retention(), any::<[bool; 3]>()).prop_map(|(retention, [a, b, c])| KeyPromise {
+        retention,
+        concurrent_repeat_stated: a,
+        stores_errors: b,
+        scope_includes_credential: c,
+        scope_includes_place: false,
+        sets_again: false,
+        wait_min: secs(0),
+    });
     let lookup =
         (any::<[bool; 2]>(), 0i64..40).prop_map(|([partial, by_key], lag)| LookupPromise {
             authority: if partial {

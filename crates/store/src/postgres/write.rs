@@ -431,10 +431,14 @@ impl Inner {
             &wanted.map(|wanted| uuid(wanted.but)),
             &subject.map(|fence| fence.overtaken),
         ];
-        let sql = include_str!("sql/standing_append.sql");
+        // Only a mark that rests on its subject looks beyond its own lane.
+        let (sql, used) = match wanted {
+            Some(_) => (include_str!("sql/standing_append_on_subject.sql"), 23),
+            None => (include_str!("sql/standing_append.sql"), 17),
+        };
         let rows = self
             .connections
-            .rows(doing, Does::Writes, sql, &values)
+            .rows(doing, Does::Writes, sql, &values[..used])
             .await?;
         Ok(!rows.is_empty())
     }

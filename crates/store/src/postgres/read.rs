@@ -49,7 +49,7 @@ impl Inner {
     async fn with_its_subject(
         &self,
         doing: &'static str,
-        found: Option<&tokio_postgres::Row>,
+        found: Option<&Row>,
     ) -> Result<Option<Record>, StoreError> {
         let Some(found) = found else {
             return Ok(None);

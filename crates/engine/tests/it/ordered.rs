@@ -41,6 +41,7 @@ fn destination(sandbox: bool) -> Destination {
         any_operation: None,
         gate: GateSettings::default(),
         sandbox,
+        callback_secrets: Vec::new(),
     }
 }
 

@@ -34,6 +34,12 @@ impl Known {
         self.restored.map(|restored| restored.at)
     }
 
+    /// The names of the reviews that nobody has answered.
+    #[must_use]
+    pub fn open_review_ids(&self) -> Vec<crate::id::EvidenceId> {
+        self.open_reviews().map(|(id, ..)| id).collect()
+    }
+
     /// The caller withdrew it, or the authority for it ended.
     #[must_use]
     pub fn is_withdrawn(&self) -> bool {

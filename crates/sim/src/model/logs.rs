@@ -84,6 +84,7 @@ impl Doubts {
             restore_released: !self.held,
             clock_in_doubt: self.clock,
             account_in_doubt: self.account,
+            place_changed: false,
             subject_overtaken: self.overtaken,
         }
     }

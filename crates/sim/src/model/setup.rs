@@ -337,6 +337,9 @@ fn promises(consequence: Consequence, offer: Offer) -> Promises {
                 concurrent_repeat_stated: joins_running,
                 stores_errors: false,
                 scope_includes_credential: false,
+                scope_includes_place: false,
+                sets_again: false,
+                wait_min: Span::ZERO,
             }),
             ..none
         },

@@ -83,6 +83,10 @@ pub(crate) enum Command {
     /// Explain a problem code, a state, a next step, or the exit codes
     #[command(after_help = explain::HELP)]
     Explain(explain::Args),
+    /// Explore small worlds completely, and check every law in each
+    #[cfg(feature = "proof")]
+    #[command(after_help = crate::commands::model::HELP)]
+    Model(crate::commands::model::Args),
 }
 
 fn after_help() -> String {
@@ -130,6 +134,8 @@ impl Command {
             Self::Admin(command) => admin::run(command, config, out).await,
             Self::Doctor(args) => doctor::run(args, config, out).await,
             Self::Explain(args) => explain::run(&args, out),
+            #[cfg(feature = "proof")]
+            Self::Model(args) => crate::commands::model::run(&args, out),
         }
     }
 }

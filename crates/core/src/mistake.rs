@@ -9,6 +9,7 @@ macro_rules! mistakes {
     ($($name:ident $rule:literal $words:literal)*) => {
         /// A plausible misreading of a rule. At most one is made at a time.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
         pub enum Mistake {
             $(
                 #[doc = concat!($rule, ": ", $words, ".")]

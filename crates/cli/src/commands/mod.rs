@@ -10,6 +10,8 @@ pub(crate) mod doctor;
 pub(crate) mod evidence;
 pub(crate) mod explain;
 pub(crate) mod list;
+#[cfg(feature = "proof")]
+pub(crate) mod model;
 pub(crate) mod review;
 pub(crate) mod serve;
 pub(crate) mod status;

@@ -46,6 +46,29 @@ pub fn small() -> Vec<Setup> {
     all
 }
 
+/// The same with more time, more tries and a process that may die at any moment.
+#[must_use]
+pub fn large() -> Vec<Setup> {
+    let mut all = matrix(2, 2, 6);
+    for group in [
+        by_key(7),
+        by_lookup(7),
+        by_cancel(6),
+        by_people(6),
+        by_store(6),
+        by_clock(6),
+        by_two(4),
+    ] {
+        let dying = group.iter().filter(|setup| setup.budget.crashes == 0);
+        let dying: Vec<Setup> = dying
+            .map(|setup| setup.clone().may("a death", |b| b.crashes = 1))
+            .collect();
+        all.extend(group);
+        all.extend(dying);
+    }
+    all
+}
+
 /// Every consequence with every offer. Repeats of a harmless queue are limited by nothing else, which makes it large and shows
 /// nothing more.
 pub(crate) fn matrix(attempts: u32, cancels: u32, until: u8) -> Vec<Setup> {

@@ -108,7 +108,7 @@ impl Contract {
         Some(KeyPromise {
             retention,
             concurrent_repeat_stated,
-            stores_errors: repeat.keeps_errors(),
+            stores_errors: repeat.errors_spend_it(),
             scope_includes_credential: repeat.scope_includes_credential(),
             scope_includes_place: repeat.scope_includes_place(),
             sets_again: self.key.as_ref().is_some_and(Key::sets_again),

@@ -188,6 +188,7 @@ impl Play<'_> {
             clock_in_doubt: false,
             account_in_doubt: false,
             place_changed: false,
+            credential_changed: false,
             subject_overtaken: false,
         }
     }

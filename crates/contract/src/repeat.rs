@@ -239,9 +239,10 @@ impl Repeat {
         self.scope.is_empty() || self.scope.iter().any(per_place)
     }
 
-    /// Whether an error of the destination stays with the key: repeated, or as a key that is spent.
-    pub(crate) fn keeps_errors(&self) -> bool {
-        self.stored.errors || self.failures == Failures::Poison
+    /// Whether an error under the key means that the key has nothing more to tell: it is spent, or the error may be a stored one
+    /// that is repeated. Where a repeat carries a mark, the mark tells, and an error without one may be a gateway's (R19).
+    pub(crate) fn errors_spend_it(&self) -> bool {
+        self.failures == Failures::Poison || (self.stored.errors && self.replayed.is_none())
     }
 
     /// The window, without a floor where something can take it away that nobody sees beforehand.

@@ -40,6 +40,12 @@ impl Known {
         self.open_reviews().map(|(id, ..)| id).collect()
     }
 
+    /// Whether any effect request was marked before this instant.
+    #[must_use]
+    pub fn marked_before(&self, at: crate::time::Timestamp) -> bool {
+        self.marks().any(|(mark, _)| mark.at < at)
+    }
+
     /// The caller withdrew it, or the authority for it ended.
     #[must_use]
     pub fn is_withdrawn(&self) -> bool {

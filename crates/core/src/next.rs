@@ -29,6 +29,9 @@ pub struct Conditions<'a> {
     pub clock_in_doubt: bool,
     /// The credential changed and the account is not confirmed: no `same_key` and no absence (R13).
     pub account_in_doubt: bool,
+    /// A request was marked before the credential changed. Where a key is known per credential, it lies in another key space, and
+    /// under the present credential what exists may not be seen (R13).
+    pub credential_changed: bool,
     /// The destination has another base address than when the action was recorded: no absence and no cancel by key, and no
     /// `same_key` where the key is known per host (R13).
     pub place_changed: bool,

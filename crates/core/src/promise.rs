@@ -53,7 +53,8 @@ pub struct KeyPromise {
     pub retention: Retention,
     /// The contract says what a repeat gets while the first is still running (R4).
     pub concurrent_repeat_stated: bool,
-    /// Answers that are no success and no refusal (a 500) are stored and replayed under the key (R19).
+    /// An answer that is no success and no refusal (a 500) may be a stored one, or spends the key: a repeat brings nothing new
+    /// (R19). Not where the destination marks what it replays: then the mark tells.
     pub stores_errors: bool,
     /// The key is known per credential: another credential is another key space (R13).
     pub scope_includes_credential: bool,

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use factum_core::Span;
-use factum_store::Store;
+use factum_core::{Span, Timestamp};
+use factum_store::{Record, Store};
 use factum_transport::{Asked, CredentialGuard, Secret, Target, Transport};
 
 use crate::destination::{Destination, Reach};
@@ -17,6 +17,8 @@ use crate::problem::Problem;
 
 /// The setting that holds the confirmed credentials' hashes, as a JSON object of destination to hex digits.
 const CONFIRMED: &str = "confirmed_credentials";
+/// The setting that holds since when a changed credential counts, as a JSON object of destination to microseconds.
+const CHANGED: &str = "changed_credentials";
 /// Longest time for reading a secret or asking who we are.
 const PATIENCE: Span = Span::from_secs(10);
 
@@ -29,6 +31,8 @@ pub(crate) struct Accounts {
 #[derive(Default)]
 struct State {
     confirmed: BTreeMap<String, String>,
+    /// From when on the confirmed credential is another one than before, in microseconds.
+    changed: BTreeMap<String, i64>,
     /// Seen at send time, and not the confirmed one.
     seen: BTreeMap<String, String>,
     in_doubt: BTreeSet<String>,
@@ -43,10 +47,13 @@ impl Accounts {
     ) -> Result<Self, Problem> {
         let kept = store.setting(CONFIRMED).await?.unwrap_or_default();
         let confirmed = serde_json::from_str(&kept).unwrap_or_default();
+        let kept = store.setting(CHANGED).await?.unwrap_or_default();
+        let changed = serde_json::from_str(&kept).unwrap_or_default();
         let accounts = Self {
             keys,
             state: Mutex::new(State {
                 confirmed,
+                changed,
                 ..State::default()
             }),
         };
@@ -91,6 +98,24 @@ impl Accounts {
         self.lock().in_doubt.clone()
     }
 
+    /// Since when each credential that changed is the present one.
+    pub(crate) fn changed(&self) -> BTreeMap<String, Timestamp> {
+        let state = self.lock();
+        let since =
+            |(name, micros): (&String, &i64)| (name.clone(), Timestamp::from_micros(*micros));
+        state.changed.iter().map(since).collect()
+    }
+
+    /// Whether a request of this action was marked before its destination's credential changed.
+    pub(crate) fn was_sent_before(&self, record: &Record) -> bool {
+        let since = self
+            .lock()
+            .changed
+            .get(&record.action.scope.destination)
+            .copied();
+        since.is_some_and(|micros| record.known.marked_before(Timestamp::from_micros(micros)))
+    }
+
     /// Asks who we are, and confirms the account if the destination names the one that is configured. Whether it is confirmed.
     pub(crate) async fn ask(
         &self,
@@ -125,10 +150,12 @@ impl Accounts {
 
     /// Confirms that the credential which was seen last opens the pinned account.
     pub(crate) async fn confirm(&self, name: &str, store: &dyn Store) -> Result<(), Problem> {
+        let now = store.now().await?;
         {
             let mut state = self.lock();
             state.in_doubt.remove(name);
             if let Some(seen) = state.seen.remove(name) {
+                state.changed.insert(name.to_owned(), now.as_micros());
                 state.confirmed.insert(name.to_owned(), seen);
             }
         }
@@ -156,9 +183,19 @@ impl Accounts {
     }
 
     async fn keep(&self, store: &dyn Store) -> Result<(), Problem> {
-        let text = serde_json::to_string(&self.lock().confirmed).unwrap_or_default();
-        if store.setting(CONFIRMED).await?.as_ref() != Some(&text) {
-            store.set_setting(CONFIRMED, Some(text)).await?;
+        let (confirmed, changed) = {
+            let state = self.lock();
+            let text = |json: serde_json::Result<String>| json.unwrap_or_default();
+            (
+                text(serde_json::to_string(&state.confirmed)),
+                text(serde_json::to_string(&state.changed)),
+            )
+        };
+        // The change first: a credential that counts as confirmed must never count as the one from before.
+        for (name, text) in [(CHANGED, changed), (CONFIRMED, confirmed)] {
+            if store.setting(name).await?.as_ref() != Some(&text) {
+                store.set_setting(name, Some(text)).await?;
+            }
         }
         Ok(())
     }

@@ -130,6 +130,7 @@ impl Engine {
             claim_lease: claim_lease(&shared.destinations),
         };
         let mut driver = Driver::new(worker, limits, policies, released);
+        driver.handle(Event::Credentials(shared.accounts.changed()), shared.now());
         if paused {
             driver.handle(Event::Paused(true), shared.now());
         }
@@ -206,6 +207,7 @@ impl Engine {
             clock_in_doubt: self.shared.clock_in_doubt.load(Ordering::Relaxed),
             account_in_doubt: self.shared.accounts.in_doubt().contains(&scope.destination),
             place_changed: pinned_place.is_some_and(|pinned| place.as_ref() != Some(pinned)),
+            credential_changed: self.shared.accounts.was_sent_before(record),
             subject_overtaken: record.overtaken,
         }
     }

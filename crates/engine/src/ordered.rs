@@ -98,6 +98,7 @@ pub fn order(
         clock_in_doubt: false,
         account_in_doubt: false,
         place_changed: false,
+        credential_changed: false,
         subject_overtaken: false,
     };
     let known = Known::fold([&verdict]);

@@ -210,6 +210,7 @@ async fn look_around(shared: &Shared) -> Event {
         tracing::warn!(%error, "could not look after other workers; it is tried again");
         Vec::new()
     });
+    events.push(Event::Credentials(shared.accounts.changed()));
     events.push(Event::InDoubt {
         clock: shared.clock_in_doubt.load(Ordering::Relaxed),
         accounts: shared.accounts.in_doubt(),
@@ -430,11 +431,14 @@ async fn ask(
             // What is not found elsewhere may be where it was sent to (R13).
             let pinned = record.action.content.place.as_ref();
             let moved = pinned.is_some_and(|place| *place != target.base());
+            let scoped = record.action.intent.promises.key;
+            let scoped = scoped.is_some_and(|key| key.scope_includes_credential);
             let in_doubt = shared
                 .accounts
                 .look(&record.action.scope.destination, target)
                 .await
-                || moved;
+                || moved
+                || (scoped && shared.accounts.was_sent_before(record));
             carrying
                 .look_up(record, &contract, target, asked_at, in_doubt)
                 .await

@@ -317,6 +317,22 @@ fn a_spent_key_keeps_its_error() {
     assert!(!again.promises().key.unwrap().stores_errors);
 }
 
+// R19: behind a key whose replays are marked, a 502 without the mark is somebody's on the way, and the key is as good as before.
+#[test]
+fn an_error_that_would_be_marked_as_replayed_does_not_spend_the_key() {
+    let mark = "replayed = { headers = { name = \"R\", equals = \"true\" } }\n";
+    for (mark, spent) in [("", true), (mark, false)] {
+        let stored = with(
+            "path = \"/\"",
+            &format!(
+                "place = {{ header = \"K\" }}\n[key.repeat]\nretention = {{ floor = \"24 h\" }}\n{mark}{}",
+                PROMISE.replace("errors = false", "errors = true")
+            ),
+        );
+        assert_eq!(stored.promises().key.unwrap().stores_errors, spent);
+    }
+}
+
 #[test]
 fn a_key_per_device_is_a_key_per_credential() {
     for (scope, expected) in [

@@ -261,7 +261,8 @@ impl<'a> Decider<'a> {
         let authoritative = lookup.is_some_and(|l| l.authority == Authority::Authoritative)
             && promises.processing_max.span().is_some()
             && !self.account_in_doubt()
-            && !self.conditions.place_changed;
+            && !self.conditions.place_changed
+            && !self.sent_by_another_credential();
         if self.key_window().is_some() {
             Column::KeyWithinWindow
         } else if authoritative {

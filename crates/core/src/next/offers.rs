@@ -31,6 +31,7 @@ impl Decider<'_> {
             return None;
         }
         if (conditions.place_changed && key.scope_includes_place)
+            || self.sent_by_another_credential()
             || (key.sets_again && self.overtaken())
         {
             return None;
@@ -270,6 +271,7 @@ impl Decider<'_> {
             && self.reader.known.restored.is_none()
             && !self.account_in_doubt()
             && !self.conditions.place_changed
+            && !self.sent_by_another_credential()
             && !self.cancel_barred()
             && self.cancels_left()
     }

@@ -46,6 +46,13 @@ impl Decider<'_> {
         self.conditions.account_in_doubt && !made(Mistake::AccountInDoubtIgnored)
     }
 
+    /// Keys are known per credential there, and some request was sent under another one: the key is new under the present one,
+    /// and what exists may not be seen (R13).
+    pub(super) fn sent_by_another_credential(&self) -> bool {
+        let key = self.reader.promises.key;
+        self.conditions.credential_changed && key.is_some_and(|key| key.scope_includes_credential)
+    }
+
     pub(super) fn attempts_left(&self) -> bool {
         self.reader.known.attempts_marked() < self.reader.intent.limits.attempts_max
             || made(Mistake::AttemptsUnbounded)

@@ -130,6 +130,7 @@ pub(crate) struct Story {
     pub(crate) clock_in_doubt: bool,
     pub(crate) account_in_doubt: bool,
     pub(crate) place_changed: bool,
+    pub(crate) credential_changed: bool,
     pub(crate) subject_overtaken: bool,
 }
 
@@ -148,6 +149,7 @@ impl Story {
             clock_in_doubt: false,
             account_in_doubt: false,
             place_changed: false,
+            credential_changed: false,
             subject_overtaken: false,
         }
     }
@@ -169,6 +171,7 @@ impl Story {
             clock_in_doubt: self.clock_in_doubt,
             account_in_doubt: self.account_in_doubt,
             place_changed: self.place_changed,
+            credential_changed: self.credential_changed,
             subject_overtaken: self.subject_overtaken,
         }
     }

@@ -1,6 +1,6 @@
 //! What goes between driver and shell: events in, commands out.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use factum_core::{ActionId, AttemptNo, Fact, Permission, Span, Timestamp};
 use factum_store::{Claim, Due, NextRow, Record};
@@ -65,6 +65,8 @@ pub enum Event {
         /// Destinations whose credential changed, and whose account is not confirmed.
         accounts: BTreeSet<String>,
     },
+    /// The destinations whose credential changed, all of them, with the time from which the present one counts.
+    Credentials(BTreeMap<String, Timestamp>),
     /// No new work is begun; what is in flight may end.
     Stopping,
 }
@@ -91,6 +93,7 @@ impl Event {
             | Self::Paused(_)
             | Self::RestoreReleased(_)
             | Self::InDoubt { .. }
+            | Self::Credentials(_)
             | Self::Stopping => None,
         }
     }

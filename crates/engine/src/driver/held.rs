@@ -46,6 +46,8 @@ pub(super) struct View<'a> {
     pub(super) account_in_doubt: bool,
     /// The destination's base address.
     pub(super) place: Option<&'a str>,
+    /// Since when its credential is the present one, where it changed.
+    pub(super) credential_since: Option<Timestamp>,
     /// Paused or stopping.
     pub(super) no_sends: bool,
     /// Stopping.
@@ -193,6 +195,8 @@ pub(super) fn conditions<'a>(
         clock_in_doubt: view.clock_in_doubt,
         account_in_doubt: view.account_in_doubt,
         place_changed: pinned.is_some_and(|pinned| view.place != Some(pinned)),
+        credential_changed: (view.credential_since.zip(record))
+            .is_some_and(|(since, record)| record.known.marked_before(since)),
         subject_overtaken: record.is_some_and(|record| record.overtaken),
     }
 }

@@ -83,6 +83,7 @@ pub struct Driver {
     restore_released: bool,
     clock_in_doubt: bool,
     accounts_in_doubt: BTreeSet<String>,
+    credentials_since: BTreeMap<String, Timestamp>,
     stopping: bool,
 }
 
@@ -112,6 +113,7 @@ impl Driver {
             restore_released,
             clock_in_doubt: false,
             accounts_in_doubt: BTreeSet::new(),
+            credentials_since: BTreeMap::new(),
             stopping: false,
         }
     }
@@ -167,6 +169,11 @@ impl Driver {
                 self.waiting.look_at_all(now);
             }
             Event::InDoubt { clock, accounts } => self.doubt(clock, accounts, now),
+            Event::Credentials(since) if since != self.credentials_since => {
+                self.credentials_since = since;
+                self.waiting.look_at_all(now);
+            }
+            Event::Credentials(_) => {}
             Event::Stopping => self.stopping = true,
         }
     }
@@ -302,6 +309,7 @@ impl Driver {
             restore_released: self.restore_released,
             clock_in_doubt: self.clock_in_doubt,
             account_in_doubt: self.accounts_in_doubt.contains(&scope.destination),
+            credential_since: self.credentials_since.get(&scope.destination).copied(),
             place: policy.and_then(|policy| policy.place.as_deref()),
             no_sends: self.paused || self.stopping,
             no_questions: self.stopping,

@@ -139,6 +139,8 @@ impl Engine {
             .accounts
             .confirm(destination, self.shared.store.as_ref())
             .await?;
+        self.tell(Event::Credentials(self.shared.accounts.changed()))
+            .await;
         let clock = self.shared.clock_in_doubt.load(Ordering::Relaxed);
         self.tell(Event::InDoubt {
             clock,

@@ -1,5 +1,7 @@
 //! A credential that changes may open another account (R13).
 
+use std::path::{Path, PathBuf};
+
 use factum_faults::FaultPlan;
 use factum_testbed::{Config as TestbedConfig, Testbed};
 use serde_json::json;
@@ -11,7 +13,12 @@ use factum::Factum;
 /// account, nothing is sent by key.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rotated_credential_has_its_account_confirmed_first() {
-    for (account, confirmed) in [("testbed", true), ("somebody-else", false)] {
+    // In the last row the account is confirmed, and its keys are known per device: to the destination ours is a new one.
+    for (account, scope, sent_again) in [
+        ("testbed", "endpoint", true),
+        ("somebody-else", "endpoint", false),
+        ("testbed", "device", false),
+    ] {
         let folder = tempfile::tempdir().unwrap();
         let secret = folder.path().join("token");
         std::fs::write(&secret, "one").unwrap();
@@ -25,6 +32,7 @@ async fn a_rotated_credential_has_its_account_confirmed_first() {
         let text = format!("auth = {{ bearer = \"file:{}\" }}", secret.display());
         let written = config(&testbed.base_url(), "");
         let mut written = written;
+        written.contracts = Some(contracts_with(scope, folder.path()));
         let bed = written.destinations.get_mut("bed").unwrap();
         bed.account = Some(account.to_owned());
         bed.auth = Some(
@@ -48,7 +56,7 @@ async fn a_rotated_credential_has_its_account_confirmed_first() {
             .ledger()
             .counts(&factum_testbed::Filter::business("k"))
             .deliveries_of("k");
-        if confirmed {
+        if sent_again {
             assert_eq!(
                 (status.state, deliveries),
                 ("succeeded", 2),
@@ -61,7 +69,21 @@ async fn a_rotated_credential_has_its_account_confirmed_first() {
                 (status.state, status.next.step, deliveries),
                 ("outcome_unknown", "review", 1)
             );
-            assert!(factum.engine().accounts_in_doubt().contains("bed"));
+            let in_doubt = factum.engine().accounts_in_doubt().contains("bed");
+            assert_eq!(in_doubt, scope == "endpoint");
         }
     }
+}
+
+/// The testbed's contracts, where a key is known within this scope.
+fn contracts_with(scope: &str, folder: &Path) -> PathBuf {
+    let own = folder.join("contracts");
+    std::fs::create_dir_all(own.join("testbed")).unwrap();
+    let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contracts/testbed");
+    for file in ["provider.toml", "key.sync.toml"] {
+        let text = std::fs::read_to_string(ours.join(file)).unwrap();
+        let text = text.replace("scope = \"endpoint\"", &format!("scope = \"{scope}\""));
+        std::fs::write(own.join("testbed").join(file), text).unwrap();
+    }
+    own
 }

@@ -85,6 +85,7 @@ impl Doubts {
             clock_in_doubt: self.clock,
             account_in_doubt: self.account,
             place_changed: false,
+            credential_changed: false,
             subject_overtaken: self.overtaken,
         }
     }

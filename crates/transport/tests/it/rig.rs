@@ -115,6 +115,7 @@ pub(crate) fn permission(times: Times) -> Permission {
         clock_in_doubt: false,
         account_in_doubt: false,
         place_changed: false,
+        credential_changed: false,
         subject_overtaken: false,
     };
     let leave = permit(&intent, &known, &conditions).expect("a first send is due");

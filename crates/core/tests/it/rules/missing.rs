@@ -132,6 +132,24 @@ fn r13_another_base_address_ends_a_key_that_is_known_per_host() {
     assert_eq!(fresh.leave(), "first");
 }
 
+// Another login of the same user: the account is confirmed, and to the destination it is another key space all the same.
+#[test]
+fn r13_another_credential_ends_a_key_that_is_known_per_credential() {
+    for (per_credential, leave) in [(true, "review"), (false, "same_key")] {
+        let mut promises = keyed(Consequence::Costly);
+        if let Some(key) = &mut promises.key {
+            key.scope_includes_credential = per_credential;
+        }
+        let mut story = lost(promises);
+        assert_eq!(story.leave(), "same_key");
+        story.credential_changed = true;
+        assert_eq!(story.leave(), leave);
+    }
+    let mut fresh = Story::new(keyed(Consequence::Costly));
+    fresh.credential_changed = true;
+    assert_eq!(fresh.leave(), "first");
+}
+
 #[test]
 fn r13_nothing_is_missed_or_withdrawn_at_another_base_address() {
     let mut looks = lost(lookable(Consequence::Costly));

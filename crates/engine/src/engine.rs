@@ -26,6 +26,9 @@ use crate::problem::Problem;
 use crate::recover;
 use crate::shell::{self, Change, Message, Shared};
 
+/// How often an action is looked at that another worker may carry, while somebody waits for it.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
+
 /// The setting under which "sends are held" is kept.
 pub(crate) const PAUSED: &str = "paused";
 
@@ -230,10 +233,18 @@ impl Engine {
             if record.status().is_settled() || record.next.step == "review" {
                 return Ok(record);
             }
+            // Another worker may carry it, and tells nobody here: then it is looked at now and then.
+            let look = tokio::time::Instant::now() + LOOK_AGAIN;
+            let until = if self.shared.store.is_shared() {
+                deadline.min(look)
+            } else {
+                deadline
+            };
             loop {
-                match tokio::time::timeout_at(deadline, changes.recv()).await {
+                match tokio::time::timeout_at(until, changes.recv()).await {
                     Ok(Ok(change)) if change.action != id => {}
                     Ok(Ok(_) | Err(broadcast::error::RecvError::Lagged(_))) => break,
+                    Err(_) if until < deadline => break,
                     Ok(Err(broadcast::error::RecvError::Closed)) | Err(_) => {
                         return self.load(id).await;
                     }

@@ -14,6 +14,7 @@ mod destination;
 mod doctor;
 mod explain;
 mod file;
+mod postgres;
 mod probe;
 mod review;
 mod seeds;

@@ -12,6 +12,10 @@ use factum_core::Timestamp;
 /// For how long an answer of the database is extended.
 const FRESH: Duration = Duration::from_secs(1);
 
+/// An answer that took longer than this is not extended: the extension would run ahead of the database by as much, and take a
+/// lease for over before it is.
+const PROMPT: Duration = Duration::from_millis(250);
+
 /// Local readings of both clocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Local {
@@ -54,7 +58,9 @@ impl Anchored {
 
     /// Anchors to an answer that was asked for after `local`, and never runs back.
     pub(super) fn anchor(&self, local: Local, micros: i64) -> Timestamp {
-        *self.anchor.lock().unwrap_or_else(PoisonError::into_inner) = Some((local, micros));
+        let prompt = local.elapsed() < PROMPT;
+        *self.anchor.lock().unwrap_or_else(PoisonError::into_inner) =
+            prompt.then_some((local, micros));
         self.risen(micros)
     }
 
@@ -77,5 +83,14 @@ mod tests {
         );
         assert!(clock.now() >= Some(Timestamp::from_micros(900)));
         assert!(clock.anchor(Local::take(), 100) >= Timestamp::from_micros(900));
+    }
+
+    #[test]
+    fn an_answer_that_was_slow_is_used_once_and_not_extended() {
+        let clock = Anchored::default();
+        let mut asked = Local::take();
+        asked.monotonic -= PROMPT;
+        assert_eq!(clock.anchor(asked, 900), Timestamp::from_micros(900));
+        assert_eq!(clock.now(), None, "the database is asked again");
     }
 }

@@ -78,7 +78,7 @@ impl Connections {
         })
     }
 
-    /// Whether connections are there to be had.
+    /// Gives them back.
     pub(super) fn close(&self) {
         self.pool.close();
     }
@@ -117,10 +117,16 @@ impl Connections {
         values: &[Value<'_>],
     ) -> Result<Result<Vec<Row>, Failed>, StoreError> {
         let connection = self.one(doing).await?;
-        let statement = match connection.prepare_cached(sql).await {
-            Ok(statement) => statement,
+        let preparing = connection.prepare_cached(sql);
+        let statement = match tokio::time::timeout(self.patience, preparing).await {
+            Ok(Ok(statement)) => statement,
             // Nothing was sent yet but the text of the statement.
-            Err(error) => return Ok(Err(Failed::Before(error))),
+            Ok(Err(error)) => return Ok(Err(Failed::Before(error))),
+            Err(_) => {
+                drop(Object::take(connection));
+                let text = format!("it is silent for {} ms", self.patience.as_millis());
+                return Err(StoreError::new(doing, StoreErrorKind::Unavailable(text)));
+            }
         };
         let asked = connection.query(&statement, values);
         Ok(match tokio::time::timeout(self.patience, asked).await {

@@ -93,12 +93,23 @@ impl Inner {
             // It waits for what the first one may still be writing, and then finds it.
             created = self.insert(&record, &evidence, &names, by, now).await;
         }
-        match created {
+        let admitted = match created {
             Ok(true) => self.named(record, names, claim).await,
-            Ok(false) => self.joined(&submitted, claim, repeated).await,
+            Ok(false) => self.joined(&submitted, names, claim, repeated).await,
+            // A first try that arrives beside its repeat takes the id before the identity is looked at.
+            Err(unanswered) if unanswered.is_unique && repeated => {
+                self.joined(&submitted, names, claim, repeated).await
+            }
             Err(unanswered) if unanswered.is_unique => Err(shared::id_taken()),
             Err(unanswered) => Err(unanswered.error),
-        }
+        };
+        admitted.map_err(|error| {
+            if repeated {
+                still_in_doubt(error)
+            } else {
+                error
+            }
+        })
     }
 
     /// A new action, and what had waited for one of its names: then it stands otherwise than the claim says, which is given back.
@@ -124,6 +135,7 @@ impl Inner {
     async fn joined(
         &self,
         submitted: &Action,
+        names: Vec<Name>,
         claim: Option<Claim>,
         repeated: bool,
     ) -> Result<Admitted, StoreError> {
@@ -135,7 +147,7 @@ impl Inner {
             return Err(damaged(ADMITTING, submitted.intent.action, how));
         };
         if repeated && first.id() == submitted.intent.action {
-            return Ok(Admitted::Created(Box::new(first), claim));
+            return self.named(first, names, claim).await;
         }
         Ok(shared::join(first, submitted))
     }
@@ -207,10 +219,19 @@ impl Inner {
             &until.as_micros(),
             &now.as_micros(),
         ];
-        let taken = self
+        let mut taken = self
             .connections
             .rows(CLAIMING, Does::Writes, sql, &values)
-            .await?;
+            .await;
+        if taken.as_ref().is_err_and(Unanswered::in_doubt) {
+            // Taken once more if the first try took it: else it would be busy for its own holder until the lease is over.
+            let sql = include_str!("sql/claim_retake.sql");
+            taken = self
+                .connections
+                .rows(CLAIMING, Does::Writes, sql, &values)
+                .await;
+        }
+        let taken = taken?;
         let Some(row) = taken.first() else {
             return self.busy(id, now).await;
         };
@@ -378,7 +399,8 @@ impl Inner {
             .await
         {
             Err(unanswered) if unanswered.in_doubt() && !marks(&evidence) => {
-                self.read_back(doing, &record, &evidence).await?
+                let read = self.read_back(doing, &record, &evidence).await;
+                read.map_err(still_in_doubt)?
             }
             answered => answered?,
         };
@@ -465,6 +487,16 @@ impl Inner {
         }
         let log = self.history(id).await?;
         Ok(evidence.iter().all(|one| log.contains(one)))
+    }
+}
+
+/// What went wrong while a doubt was being resolved: then the doubt stands, and nobody may say that nothing was written.
+fn still_in_doubt(error: StoreError) -> StoreError {
+    match error.kind {
+        StoreErrorKind::Unavailable(why) => {
+            StoreError::new(error.doing, StoreErrorKind::InDoubt(why))
+        }
+        _ => error,
     }
 }
 

@@ -106,7 +106,7 @@ async fn evidence_whose_answer_is_lost_is_written_once() {
                 );
                 assert_eq!(log.len(), 2);
             }
-            Cut::Request | Cut::Nothing => {
+            Cut::Request | Cut::Nothing | Cut::Everything => {
                 assert!(
                     matches!(committed, Ok(Committed::Stale)),
                     "nothing was written: {committed:?}"
@@ -119,6 +119,53 @@ async fn evidence_whose_answer_is_lost_is_written_once() {
             store.load(record.id()).await.unwrap().unwrap().version
         );
     }
+}
+
+// R32: a claim whose answer is lost is its worker's, and not busy for it until the lease is over.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs PostgreSQL; ./test starts one"]
+async fn a_claim_whose_answer_is_lost_is_held_once() {
+    for loss in LOSSES {
+        let database = Database::make().await;
+        let proxy = Proxy::before(&database.url).await;
+        let store = worker(&database, &proxy).await;
+        let Admitted::Created(record, _) = store.admit(admission(1)).await.unwrap() else {
+            panic!("it is new");
+        };
+        proxy.cut(loss);
+        let claimed = store.claim(record.id(), WORKER, MINUTE).await.unwrap();
+        assert!(proxy.was_cut());
+        let Claimed::Held(claim, _) = claimed else {
+            panic!("nobody else wants it: {claimed:?}");
+        };
+        let committed = store
+            .commit(&claim, vec![mark(1, START)], next("wait", Some(START)))
+            .await
+            .unwrap();
+        assert!(matches!(committed, Committed::Durable(_)));
+        let other = database.open(None).await;
+        let claimed = other.claim(record.id(), WORKER, MINUTE).await.unwrap();
+        assert!(matches!(claimed, Claimed::Busy(_)), "{claimed:?}");
+    }
+}
+
+// A doubt that cannot be resolved stays one: nobody is told that nothing was written.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs PostgreSQL; ./test starts one"]
+async fn a_doubt_that_cannot_be_resolved_stays_one() {
+    let database = Database::make().await;
+    let proxy = Proxy::before(&database.url).await;
+    let store = worker(&database, &proxy).await;
+    proxy.cut(Cut::Everything);
+    let doubt = store.admit(admission(1)).await.map(|_| ()).unwrap_err();
+    assert!(matches!(doubt.kind, StoreErrorKind::InDoubt(_)), "{doubt}");
+    assert_eq!(actions(&database).await, 2, "it was written");
+    // Nothing was sent of this one: that is no doubt.
+    let refused = store.admit(admission(2)).await.map(|_| ()).unwrap_err();
+    assert!(
+        matches!(refused.kind, StoreErrorKind::Unavailable(_)),
+        "{refused}"
+    );
 }
 
 // R12: nobody writes a byte for a mark that may not be there; and if it is there, everybody sees "maybe sent".

@@ -15,7 +15,12 @@ pub(crate) enum Cut {
     Request = 1,
     /// It arrives and is carried out; the answer is thrown away, and the connection closed.
     Answer = 2,
+    /// The same, and nobody gets through any more.
+    Everything = 3,
 }
+
+/// What stands in place of a cut once everything is cut.
+const GONE: u8 = u8::MAX;
 
 /// The proxy, until the end of the test.
 pub(crate) struct Proxy {
@@ -38,6 +43,9 @@ impl Proxy {
         let shared = Arc::clone(&cut);
         tokio::spawn(async move {
             while let Ok((worker, _)) = listener.accept().await {
+                if shared.load(Ordering::SeqCst) == GONE {
+                    continue;
+                }
                 let database = TcpStream::connect(&server).await.unwrap();
                 tokio::spawn(carry(worker, database, Arc::clone(&shared)));
             }
@@ -71,7 +79,8 @@ async fn carry(mut worker: TcpStream, mut database: TcpStream, cut: Arc<AtomicU8
                 let Ok(length @ 1..) = read else { return };
                 let wish = cut.swap(Cut::Nothing as u8, Ordering::SeqCst);
                 if wish == Cut::Request as u8 { return }
-                cutting = wish == Cut::Answer as u8;
+                cutting = wish == Cut::Answer as u8 || wish == Cut::Everything as u8;
+                if wish == Cut::Everything as u8 { cut.store(GONE, Ordering::SeqCst); }
                 if database.write_all(&asked[..length]).await.is_err() { return }
             }
             read = database.read(&mut answered) => {

@@ -1,0 +1,186 @@
+//! Served engines that share a folder and a database, and what is asked of them over HTTP.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use super::database::Database;
+use crate::support::{Bed, Folder, PATIENCE, Server, configuration};
+
+/// Engines on one database.
+pub(crate) struct Workers {
+    folder: Folder,
+    servers: Vec<Option<Server>>,
+}
+
+/// What an engine answered.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    /// The status code.
+    pub(crate) status: u16,
+    head: String,
+    /// The body, or null.
+    pub(crate) body: Value,
+}
+
+impl Answered {
+    /// A header, by its name in lower case.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| {
+            let (found, value) = line.split_once(':')?;
+            found.eq_ignore_ascii_case(name).then_some(value.trim())
+        })
+    }
+}
+
+/// A submission to the testbed, counted there by its key.
+pub(crate) fn payload(operation: &str, key: &str) -> Value {
+    json!({"destination": "bed", "operation": operation, "key": key, "payload": {"business": key}})
+}
+
+impl Workers {
+    /// Starts so many.
+    pub(crate) fn start(database: &Database, bed: &Bed, count: usize) -> Self {
+        Self::at(&database.url, bed, count)
+    }
+
+    /// The same, at an address that is no test's own.
+    pub(crate) fn at(url: &str, bed: &Bed, count: usize) -> Self {
+        let folder = Folder::new();
+        let store = format!("[store]\nurl = \"{url}\"\nfolder = \"shared\"\nconnections = 6\n");
+        folder.write(
+            "factum.toml",
+            &format!("{store}{}", configuration(&bed.base)),
+        );
+        let mut workers = Self {
+            folder,
+            servers: Vec::new(),
+        };
+        for _ in 0..count {
+            let server = workers.folder.serve();
+            workers.servers.push(Some(server));
+        }
+        workers
+    }
+
+    fn server(&self, no: usize) -> Option<&Server> {
+        self.servers[no].as_ref()
+    }
+
+    /// Ends one, as a power cut would.
+    pub(crate) fn kill(&mut self, no: usize) {
+        if let Some(server) = self.servers[no].take() {
+            server.child.kill();
+        }
+    }
+
+    /// Ends one, and starts it again.
+    pub(crate) fn kill_and_start(&mut self, no: usize) {
+        self.kill(no);
+        self.servers[no] = Some(self.folder.serve());
+    }
+
+    /// Asks one to end, and starts it again.
+    pub(crate) fn stop_and_start(&mut self, no: usize) {
+        if let Some(mut server) = self.servers[no].take() {
+            server.child.terminate();
+            // What cannot end in time is broken off, and said so; that is no failure here.
+            server.child.ended();
+        }
+        self.servers[no] = Some(self.folder.serve());
+    }
+
+    /// Stops one, or lets it go on.
+    pub(crate) fn signal(&self, no: usize, signal: Signal) {
+        let server = self.server(no).unwrap();
+        let pid = Pid::from_raw(i32::try_from(server.child.id()).unwrap()).unwrap();
+        kill_process(pid, signal).unwrap();
+    }
+
+    /// Submits at one, and at the next ones where it does not answer: the action's id, if anybody answered with 2xx.
+    pub(crate) fn submit(&self, first: usize, operation: &str, key: &str) -> Option<String> {
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            for step in 0..self.servers.len() {
+                let no = (first + step) % self.servers.len();
+                let body = payload(operation, key);
+                match self.ask(no, "POST", "/v1/actions", &body) {
+                    Some(answer) if answer.status < 300 => {
+                        return Some(answer.body["id"].as_str().unwrap().to_owned());
+                    }
+                    Some(answer) => assert!(
+                        matches!(answer.status, 429 | 503),
+                        "{operation} {key}: {answer:?}"
+                    ),
+                    None => {}
+                }
+            }
+        }
+        None
+    }
+
+    /// An action's status once nothing more happens by itself.
+    pub(crate) fn at_rest(&self, no: usize, id: &str) -> Value {
+        let path = format!("/v1/actions/{id}?wait=5");
+        let rested = self.until(no, "GET", &path, |answer| {
+            matches!(answer.body["next"]["do"].as_str(), Some("none" | "review"))
+        });
+        rested.body
+    }
+
+    /// Asks until the answer is this one.
+    pub(crate) fn until(
+        &self,
+        no: usize,
+        method: &str,
+        path: &str,
+        wanted: impl Fn(&Answered) -> bool,
+    ) -> Answered {
+        let deadline = Instant::now() + PATIENCE * 2;
+        loop {
+            let answer = self.ask(no, method, path, &Value::Null);
+            match answer {
+                Some(answer) if wanted(&answer) => return answer,
+                answer => assert!(Instant::now() < deadline, "it never came: {answer:?}"),
+            }
+        }
+    }
+
+    /// One request; none where no whole answer came.
+    pub(crate) fn ask(
+        &self,
+        no: usize,
+        method: &str,
+        path: &str,
+        body: &Value,
+    ) -> Option<Answered> {
+        let server = self.server(no)?;
+        let host = server.address.strip_prefix("http://").unwrap();
+        let mut stream = TcpStream::connect(host).ok()?;
+        stream.set_read_timeout(Some(Duration::from_secs(8))).ok()?;
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {}\r\nconnection: close\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            server.token(),
+            body.len()
+        );
+        stream.write_all(request.as_bytes()).ok()?;
+        let mut whole = Vec::new();
+        stream.read_to_end(&mut whole).ok()?;
+        let text = String::from_utf8(whole).ok()?;
+        let (head, body) = text.split_once("\r\n\r\n")?;
+        Some(Answered {
+            status: head.split(' ').nth(1)?.parse().ok()?,
+            head: head.to_owned(),
+            body: serde_json::from_str(body).unwrap_or_default(),
+        })
+    }
+}

@@ -7,7 +7,7 @@ use factum_engine::{Code, Problem, Submission};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-#[cfg(feature = "sqlite")]
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 use crate::{DEFAULT_PRINCIPAL, DEFAULT_TENANT};
 use crate::{Factum, Submitted};
 
@@ -176,6 +176,25 @@ impl<'a> ActionBuilder<'a> {
         ))
     }
 
+    /// The same in a transaction of PostgreSQL, on the database that the engines work on.
+    ///
+    /// # Errors
+    /// [`Problem`] if the submission breaks a rule or the row cannot be written; the caller rolls back.
+    #[cfg(feature = "postgres")]
+    pub async fn submit_in_postgres(
+        self,
+        transaction: &tokio_postgres::Transaction<'_>,
+    ) -> Result<Handle, Problem> {
+        if let Some(problem) = self.problem {
+            return Err(problem);
+        }
+        crate::postgres::submit(transaction, &self.submission).await?;
+        let checked = self.submission.check(DEFAULT_TENANT, DEFAULT_PRINCIPAL)?;
+        Ok(Handle::Identity(
+            self.factum.identity_of(&checked.scope, &checked.identity),
+        ))
+    }
+
     fn raw(&mut self, member: &str, value: &impl Serialize) -> Option<Box<RawValue>> {
         match to_raw_value(value) {
             Ok(raw) => Some(raw),
@@ -202,8 +221,8 @@ impl Factum {
 }
 
 /// A submission as the body of `POST /v1/actions`.
-#[cfg(feature = "sqlite")]
-fn to_json(submission: &Submission) -> Result<String, Problem> {
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub(crate) fn to_json(submission: &Submission) -> Result<String, Problem> {
     serde_json::to_string(submission).map_err(|error| {
         let rule = format!("the submission cannot be written as JSON: {error}");
         Problem::new(

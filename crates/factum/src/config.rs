@@ -52,8 +52,10 @@ pub struct StoreConfig {
     pub url: String,
     /// The folder of keys and admin token beside PostgreSQL, equal for all workers. With SQLite it is the file's own.
     pub folder: PathBuf,
-    /// Connections to PostgreSQL at the most, for each worker.
+    /// Connections to PostgreSQL at the most, for each worker; one more listens.
     pub connections: usize,
+    /// How often each worker looks for new rows in the outbox in PostgreSQL; a notification wakes it before.
+    pub outbox_poll: Wait,
 }
 
 /// `[limits]`.
@@ -224,6 +226,7 @@ impl Default for StoreConfig {
             url: "sqlite:./factum-data/factum.db".to_owned(),
             folder: PathBuf::from("./factum-data"),
             connections: 10,
+            outbox_poll: Wait(factum_core::Span::from_millis(100)),
         }
     }
 }

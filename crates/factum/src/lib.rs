@@ -37,6 +37,10 @@ mod credentials;
 pub mod home;
 #[cfg(feature = "sqlite")]
 pub mod outbox;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod pickup;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 pub mod setup;
 pub mod start;
 pub mod statements;
@@ -66,6 +70,9 @@ pub const DEFAULT_TENANT: &str = "default";
 /// The principal until more are made.
 pub const DEFAULT_PRINCIPAL: &str = "admin";
 
+/// How often an outbox row is looked for while somebody waits for it.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
 /// A running engine, embedded. Cheap to clone.
 #[derive(Clone)]
 pub struct Factum {
@@ -82,6 +89,8 @@ struct Inner {
     pickups: std::sync::Mutex<Vec<outbox::Pickup>>,
     #[cfg(feature = "sqlite")]
     sqlite: Option<Arc<factum_store::sqlite::SqliteStore>>,
+    #[cfg(feature = "postgres")]
+    postgres: std::sync::Mutex<Option<postgres::Pickup>>,
 }
 
 /// What to do with an action's status.
@@ -332,6 +341,12 @@ impl Factum {
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
             .clear();
+        #[cfg(feature = "postgres")]
+        self.inner
+            .postgres
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .take();
         let left = self.inner.engine.shutdown(bound).await;
         #[cfg(feature = "sqlite")]
         if let Some(sqlite) = &self.inner.sqlite
@@ -375,10 +390,10 @@ impl Factum {
             if let Some(record) = self.find(identity).await? {
                 return Ok(record.id());
             }
-            if tokio::time::timeout_at(deadline, changes.recv())
-                .await
-                .is_err()
-            {
+            // Another worker may pick it up, and tells nobody here.
+            let look = tokio::time::Instant::now() + LOOK_AGAIN;
+            let heard = tokio::time::timeout_at(deadline.min(look), changes.recv()).await;
+            if heard.is_err() && look >= deadline {
                 return Err(not_picked_up());
             }
         }

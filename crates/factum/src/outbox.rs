@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use factum_engine::{Code, Engine, Problem, Submission};
+use factum_engine::{Code, Engine, Problem};
 use rusqlite::{Connection, OptionalExtension, params};
 use tokio::runtime::Handle;
-use tokio::task::JoinSet;
 
-use crate::{DEFAULT_TENANT, problem_json};
+use crate::pickup::{passing, submit_all};
+use crate::problem_json;
 
 /// The statements that make the outbox's tables; harmless to repeat.
 pub const SCHEMA: &str = include_str!("../outbox.sql");
@@ -229,7 +229,7 @@ fn one_round(
     let transaction = connection.unchecked_transaction()?;
     for (id, outcome) in outcomes {
         let (state, action, problem) = match outcome {
-            Ok(action) => ("taken", Some(action), None),
+            Ok(action) => ("taken", Some(action.to_string()), None),
             Err(problem) if passing(&problem) => return Err(Box::new(problem)),
             Err(problem) => ("refused", None, Some(problem_json(&problem).to_string())),
         };
@@ -241,42 +241,6 @@ fn one_round(
     }
     transaction.commit()?;
     Ok(rows)
-}
-
-async fn submit_all(
-    engine: &Arc<Engine>,
-    waiting: Vec<(i64, String)>,
-    principal: &str,
-) -> Vec<(i64, Result<String, Problem>)> {
-    let mut submitting = JoinSet::new();
-    for (id, body) in waiting {
-        let (engine, principal) = (engine.clone(), principal.to_owned());
-        submitting.spawn(async move {
-            let submitted = match Submission::from_json(&body) {
-                Ok(submission) => engine.submit(submission, DEFAULT_TENANT, &principal).await,
-                Err(problem) => Err(problem),
-            };
-            (
-                id,
-                submitted.map(|submitted| submitted.record.id().to_string()),
-            )
-        });
-    }
-    let mut outcomes = submitting.join_all().await;
-    outcomes.sort_by_key(|(id, _)| *id);
-    outcomes
-}
-
-/// The row stays waiting: what stands in the way is on our side and will pass.
-fn passing(problem: &Problem) -> bool {
-    matches!(
-        problem.code,
-        Code::QueueFull
-            | Code::StoreUnavailable
-            | Code::DiskFull
-            | Code::ShuttingDown
-            | Code::StoreFailed
-    )
 }
 
 fn bad(rule: &str, remedy: &str) -> Problem {

@@ -13,6 +13,8 @@ use factum_transport::{HttpTransport, Transport};
 use crate::config::{Config, ContactConfig};
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 use crate::home::Home;
+#[cfg(feature = "postgres")]
+use crate::postgres::Pickup;
 use crate::statements::Statements;
 use crate::view::ContactView;
 use crate::{Factum, Inner, setup};
@@ -141,6 +143,10 @@ impl Builder {
             clock_in_doubt: opened.clock_in_doubt,
         };
         let engine = Arc::new(Engine::start(options).await?);
+        #[cfg(feature = "postgres")]
+        let postgres = opened
+            .postgres
+            .map(|store| Pickup::start(engine.clone(), store, config.store.outbox_poll.duration()));
         let contacts = config.destinations.iter();
         let factum = Factum {
             inner: Arc::new(Inner {
@@ -157,6 +163,8 @@ impl Builder {
                 pickups: std::sync::Mutex::new(Vec::new()),
                 #[cfg(feature = "sqlite")]
                 sqlite: opened.sqlite,
+                #[cfg(feature = "postgres")]
+                postgres: std::sync::Mutex::new(postgres),
             }),
         };
         #[cfg(feature = "sqlite")]
@@ -174,6 +182,8 @@ struct Opened {
     clock_in_doubt: bool,
     #[cfg(feature = "sqlite")]
     sqlite: Option<Arc<factum_store::sqlite::SqliteStore>>,
+    #[cfg(feature = "postgres")]
+    postgres: Option<Arc<factum_store::postgres::PostgresStore>>,
 }
 
 /// A start with the wall clock this far behind the last stamp is not trusted (R11).
@@ -201,6 +211,8 @@ async fn open(place: Place, keys: Option<Keys>, config: &Config) -> Result<Opene
                 former_workers_gone_at: Some(opened.former_workers_gone_at),
                 clock_in_doubt: opened.clock_behind > CLOCK_BEHIND_MAX,
                 sqlite: Some(sqlite),
+                #[cfg(feature = "postgres")]
+                postgres: None,
             })
         }
         #[cfg(feature = "postgres")]
@@ -214,13 +226,15 @@ async fn open(place: Place, keys: Option<Keys>, config: &Config) -> Result<Opene
                 connections: config.store.connections,
                 ..PostgresOptions::new(url, StoreKeys(keys.checksum()))
             };
+            let postgres = Arc::new(PostgresStore::open(options).await?);
             Ok(Opened {
-                store: Arc::new(PostgresStore::open(options).await?),
+                store: postgres.clone(),
                 keys,
                 former_workers_gone_at: None,
                 clock_in_doubt: false,
                 #[cfg(feature = "sqlite")]
                 sqlite: None,
+                postgres: Some(postgres),
             })
         }
         Place::Memory => Ok(Opened {
@@ -230,6 +244,8 @@ async fn open(place: Place, keys: Option<Keys>, config: &Config) -> Result<Opene
             clock_in_doubt: false,
             #[cfg(feature = "sqlite")]
             sqlite: None,
+            #[cfg(feature = "postgres")]
+            postgres: None,
         }),
     }
 }

@@ -10,6 +10,7 @@
 
 mod clock;
 mod fault;
+mod outbox;
 mod pool;
 mod read;
 mod reports;
@@ -34,6 +35,7 @@ use crate::record::{
 use crate::report::{Delivered, KeptReport, Name, Report, ReportFilter};
 use crate::{Answer, Store, StoreError, StoreErrorKind};
 
+pub use self::outbox::{OutboxId, OutboxOutcome, OutboxRow};
 pub use crate::keys::StoreKeys;
 
 /// How to open a store.

@@ -12,6 +12,8 @@ mod labs;
 mod lookups;
 mod outbox;
 mod people;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod restarts;
 mod seeds;
 mod support;

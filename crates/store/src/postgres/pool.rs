@@ -30,6 +30,7 @@ const TRIES: u32 = 6;
 /// Connections to the database.
 pub(super) struct Connections {
     pool: Pool,
+    config: Config,
     /// How long the answer to one statement is waited for; the database gives up a little earlier.
     patience: Duration,
 }
@@ -58,7 +59,7 @@ impl Connections {
             create: Some(patience),
             recycle: Some(patience),
         };
-        let pool = Pool::builder(Manager::from_config(config, NoTls, manager))
+        let pool = Pool::builder(Manager::from_config(config.clone(), NoTls, manager))
             .max_size(size)
             .timeouts(timeouts)
             .runtime(Runtime::Tokio1)
@@ -66,7 +67,11 @@ impl Connections {
             .map_err(|error| {
                 StoreError::new("connecting", StoreErrorKind::Database(error.to_string()))
             })?;
-        Ok(Self { pool, patience })
+        Ok(Self {
+            pool,
+            config,
+            patience,
+        })
     }
 
     /// A connection of its own, for what is more than one statement.
@@ -76,6 +81,11 @@ impl Connections {
             let text = cause.map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"));
             StoreError::new(doing, StoreErrorKind::Unavailable(text))
         })
+    }
+
+    /// How a connection of one's own is made.
+    pub(super) fn config(&self) -> &Config {
+        &self.config
     }
 
     /// Gives them back.

@@ -8,9 +8,10 @@ use crate::{StoreError, StoreErrorKind};
 const DOING: &str = "migrating the database";
 
 /// Migrations, in order; the index plus one is the schema version.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_subject.sql"),
+    include_str!("migrations/0003_outbox.sql"),
 ];
 
 /// The newest schema version known here.

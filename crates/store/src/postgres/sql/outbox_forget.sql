@@ -1,0 +1,5 @@
+-- Rows that were taken over before $1, some at a time. Refused ones stay until the application removes them.
+WITH old AS MATERIALIZED (
+    SELECT id FROM factum.outbox WHERE done_at < $1 AND state = 'taken' LIMIT 1000 FOR UPDATE SKIP LOCKED
+)
+DELETE FROM factum.outbox o USING old WHERE o.id = old.id

@@ -21,7 +21,7 @@ pub(super) fn version_known() -> i64 {
 
 /// Where versions are written down. Workers that start at the same time make it one after another: the table is locked while
 /// a version is being made.
-const VERSIONS: &str = "CREATE SCHEMA IF NOT EXISTS factum; \
+const VERSIONS: &str = "SET LOCAL statement_timeout = 0; CREATE SCHEMA IF NOT EXISTS factum; \
     CREATE TABLE IF NOT EXISTS factum.version (version int8 NOT NULL, CONSTRAINT version_key PRIMARY KEY (version))";
 
 /// Brings the schema to the newest version, one transaction per step. On a schema that is there already it changes nothing.
@@ -31,7 +31,11 @@ pub(super) async fn migrate(client: &mut Client) -> Result<(), StoreError> {
     for (text, version) in MIGRATIONS.iter().zip(1i64..) {
         let transaction = client.transaction().await.map_err(failed)?;
         transaction
-            .batch_execute("LOCK TABLE factum.version IN EXCLUSIVE MODE")
+            // A step may take long on a large table, and the others wait for whoever takes it.
+            .batch_execute(
+                "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; \
+                 LOCK TABLE factum.version IN EXCLUSIVE MODE",
+            )
             .await
             .map_err(failed)?;
         let found = transaction

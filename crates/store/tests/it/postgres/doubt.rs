@@ -199,6 +199,7 @@ async fn a_mark_whose_answer_is_lost_is_no_leave() {
 #[ignore = "needs PostgreSQL; ./test starts one"]
 async fn an_identity_in_doubt_is_waited_for_and_never_called_absent() {
     let database = Database::make().await;
+    database.open(None).await.close();
     let options = Options {
         patience: std::time::Duration::from_millis(600),
         ..Options::new(&database.url, KEYS)

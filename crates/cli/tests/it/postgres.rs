@@ -4,6 +4,7 @@
 //! the engines' tables.
 
 mod database;
+mod failover;
 mod workers;
 
 use std::collections::BTreeMap;

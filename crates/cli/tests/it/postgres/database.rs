@@ -9,7 +9,8 @@ use tokio_postgres::{Client, NoTls};
 pub(crate) struct Database {
     /// Where it is.
     pub(crate) url: String,
-    name: String,
+    /// What it is called there.
+    pub(crate) name: String,
     runtime: Runtime,
     server: Client,
 }
@@ -17,13 +18,18 @@ pub(crate) struct Database {
 impl Database {
     /// Makes an empty one on the server that the environment names.
     pub(crate) fn make() -> Self {
-        static MADE: AtomicU32 = AtomicU32::new(0);
         #[expect(
             clippy::disallowed_methods,
             reason = "the script that starts the server names it so"
         )]
         let server =
             std::env::var("FACTUM_TEST_POSTGRES").expect("FACTUM_TEST_POSTGRES names a server");
+        Self::on(&server)
+    }
+
+    /// Makes an empty one on this server.
+    pub(crate) fn on(server: &str) -> Self {
+        static MADE: AtomicU32 = AtomicU32::new(0);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let since = std::time::UNIX_EPOCH.elapsed().unwrap().as_micros();
         let name = format!("served_{since}_{}_{number}", std::process::id());

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# run.sh python|node: runs the example of that language against a testbed that loses answers, and counts its effects there.
+# SERVER names a PostgreSQL server whose user may make databases, FACTUM the command. With the word `install` behind the language
+# it installs the driver under LAB_CACHE, and does no more.
+here=$(cd "$(dirname "$0")" && pwd); . "$here/../../labs/lib.sh"
+language=$1 psql=${PGBIN:-/usr/lib/postgresql/15/bin}/psql
+case $language in
+  python) lab_venv orders-sql 'psycopg[binary]==3.3.4' ;;
+  node) lab_npm orders-sql-node pg@8.23.1 ;;
+  *) echo "run.sh python or run.sh node" >&2; exit 2 ;;
+esac
+if [ "${2:-}" = install ]; then exit 0; fi
+factum=$(realpath "${FACTUM:?names the command factum}")
+
+folder=$(mktemp -d) children=()
+finish() { for child in "${children[@]}"; do kill "$child" 2>/dev/null || true; done; wait; rm -rf "$folder"; }
+trap finish EXIT
+cd "$folder"
+said() {               # said FILE NAME: a member of the first line of a file, once it is there
+  local i
+  for i in $(seq 300); do
+    if [ -s "$1" ]; then python3 -c 'import json, sys; print(json.loads(open(sys.argv[1]).readline())[sys.argv[2]])' "$1" "$2"; return; fi
+    sleep 0.1
+  done
+  echo "$1 stays empty" >&2; return 1
+}
+
+database=orders_$$_$(date +%s)
+"$psql" -q "${SERVER:?names a server}/postgres" -c "create database $database"
+"$factum" testbed --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --faults close_fin,class=effect,n=1 --json >bed &
+children+=($!)
+cat >factum.toml <<CONF
+[store]
+url = "$SERVER/$database"
+folder = "shared"
+[destinations.bed]
+provider = "testbed"
+base = "$(said bed address)"
+account = "testbed"
+CONF
+"$factum" serve --listen 127.0.0.1:0 --json >served 2>serve.log &
+children+=($!)
+said served address >/dev/null
+
+export DATABASE_URL=$SERVER/$database
+case $language in
+  python) "$LAB_CACHE/orders-sql/bin/python" "$here/orders.py" ;;
+  node) MODULES=$LAB_CACHE/orders-sql-node node "$here/orders.mjs" ;;
+esac
+"$factum" testbed ledger "$(said bed admin)" --json >ledger
+python3 - "$language" <<'CHECK'
+import json, sys
+effects = json.load(open("ledger"))["by_business"]
+wanted = {f"{sys.argv[1]}-1": 1}
+assert effects == wanted, f"effects at the destination: {effects}, wanted {wanted}"
+CHECK

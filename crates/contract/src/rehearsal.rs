@@ -15,6 +15,7 @@ use factum_core::{
 };
 
 use crate::contract::Contract;
+use crate::rules::Rule;
 
 /// The instant of the first send; every time that is shown is counted from it.
 const START: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
@@ -134,6 +135,20 @@ impl Script {
 }
 
 impl Contract {
+    /// Whether a refusal is stored under the key, as a rehearsal plays it: `declined` or rejected. The operation's own rules say
+    /// so, the provider's where it has none; of several the weakest counts, and where nothing reads as one it is not.
+    #[must_use]
+    pub fn refusal_is_stored(&self, declined: bool) -> bool {
+        let all = |rules: &[Rule]| {
+            let stored = rules
+                .iter()
+                .filter_map(|rule| rule.stores_refusal(declined));
+            stored.reduce(|all, one| all && one)
+        };
+        let own = all(&self.answers).or_else(|| all(&self.provider.answers));
+        own.unwrap_or(false)
+    }
+
     /// The chain of decisions after a first send, under what this contract promises and its preference.
     #[must_use]
     pub fn rehearse(&self, script: &Script) -> Rehearsed {

@@ -219,6 +219,22 @@ impl Rule {
         }
     }
 
+    /// Whether the refusal that it reads is stored under the key; none if it reads no refusal of this kind.
+    pub(crate) fn stores_refusal(&self, declines: bool) -> Option<bool> {
+        match self.outcome {
+            Outcome::Refused {
+                declined, stored, ..
+            } => (declined == declines).then_some(stored),
+            Outcome::Done { .. }
+            | Outcome::Accepted { .. }
+            | Outcome::AlreadyExists { .. }
+            | Outcome::InProgress
+            | Outcome::Mismatch
+            | Outcome::Busy
+            | Outcome::Unknown { .. } => None,
+        }
+    }
+
     pub(crate) fn is_mismatch(&self) -> bool {
         self.outcome == Outcome::Mismatch
     }
@@ -386,6 +402,10 @@ fn check_proof(section: &Section<'_>, node: &Node<'_>, when: &When, class: Class
                 let message = "takes an answer that can also follow the effect as proof of none";
                 let remedy = "name statuses other than 429 and 5xx, or add a source for it";
                 node.error("refusal_proof", message, remedy);
+            } else if class != Class::Busy && !claims.relied_on(section.path()) {
+                let message = "takes words of the answer as proof that nothing happened, and nobody stands behind them";
+                let remedy = "add `source = …` to this rule or a [[claims]] about \"/answers\", or choose `unknown`";
+                node.error("refusal_source", message, remedy);
             }
         }
         Class::InProgress | Class::AlreadyExists | Class::Mismatch | Class::Unknown => {}

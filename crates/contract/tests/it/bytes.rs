@@ -44,9 +44,9 @@ pub(crate) fn contract_text(bytes: &[u8]) {
         }
     }
     // The other texts that people and stores hand in.
-    drop(Contract::from_kept(&text));
-    drop(parse_span(&text));
-    drop(probe::Report::parse("r.toml", &text));
+    let _ = Contract::from_kept(&text);
+    let _ = parse_span(&text);
+    let _ = probe::Report::parse("r.toml", &text);
 }
 
 fn check_findings(findings: &[Finding], texts: &[&str]) {
@@ -71,13 +71,13 @@ fn use_contract(contract: &Contract) {
     };
     if let Ok(request) = contract.effect_request(&input) {
         check_request(&request);
-        drop(contract.promises_for(&request));
+        let _ = contract.promises_for(&request);
     }
-    drop((contract.promises(), contract.strength(), contract.grade()));
-    drop((contract.input_schema(), contract.answer_rules()));
-    drop((contract.key_terms(), contract.example_answers()));
-    drop(contract.rehearse(&Script::after(Outcome::Lost)));
-    drop(contract.far_side().example_requests(&[7; 32]));
+    let _ = (contract.promises(), contract.strength(), contract.grade());
+    let _ = (contract.input_schema(), contract.answer_rules());
+    let _ = (contract.key_terms(), contract.example_answers());
+    let _ = contract.rehearse(&Script::after(Outcome::Lost));
+    let _ = contract.far_side().example_requests(&[7; 32]);
     let encoded = contract.encode_key(&[7; 32]);
     assert_eq!(encoded, contract.encode_key(&[7; 32]));
 }
@@ -146,7 +146,7 @@ fn read_by(contract: &Contract, answer: &HttpAnswer) {
     if let Some(receipt) = &reading.receipt {
         assert!(!receipt.reference.is_empty(), "{}: {reading:?}", name());
     }
-    drop(contract.promises_after(&reading));
+    let _ = contract.promises_after(&reading);
     let page = contract.read_lookup_page(answer, MARK, None);
     match &page.answer {
         LookupAnswer::Absent => assert_eq!(page.next_page, None, "{}", name()),
@@ -155,7 +155,7 @@ fn read_by(contract: &Contract, answer: &HttpAnswer) {
         }
         LookupAnswer::Queued { .. } | LookupAnswer::Inconclusive { .. } => {}
     }
-    drop(page.clone().join(page));
+    let _ = page.clone().join(page);
     match contract.read_poll(answer) {
         PollAnswer::Inconclusive { .. } => {}
         read => assert!(answer.status < 500, "{}: {read:?}", name()),
@@ -164,9 +164,9 @@ fn read_by(contract: &Contract, answer: &HttpAnswer) {
         CancelAnswer::Unknown { .. } => {}
         read => assert!(answer.status < 500, "{}: {read:?}", name()),
     }
-    drop(contract.read_whoami(answer));
-    drop(contract.read_events(answer));
-    drop(contract.read_callbacks(&answer.body));
+    let _ = contract.read_whoami(answer);
+    let _ = contract.read_events(answer);
+    let _ = contract.read_callbacks(&answer.body);
 }
 
 /// The schemes by which deliveries are signed, and the secret that each is checked with.
@@ -232,7 +232,7 @@ pub(crate) fn delivery(bytes: &[u8]) {
             }
         }
         check_signed(contract, secret, &body);
-        drop(contract.read_callbacks(&body));
+        let _ = contract.read_callbacks(&body);
     }
 }
 

@@ -11,6 +11,8 @@ use factum_core::evidence::{AnswerClass, PermissionKind, ReviewWhy};
 use factum_core::promise::{Authority, Consequence, Promises};
 use factum_core::{Span, State, Step};
 
+use crate::support::contract;
+
 /// A situation: its name, and its script where it can come about.
 type Situation = (&'static str, fn(&Contract) -> Option<Script>);
 
@@ -34,10 +36,10 @@ const SITUATIONS: [Situation; 11] = [
         Some(script)
     }),
     ("rejected at once", |contract| {
-        Some(Script::after(rejected(stores_refusals(contract))).showing_nothing())
+        Some(Script::after(rejected(contract.refusal_is_stored(false))).showing_nothing())
     }),
     ("lost, then rejected", |contract| {
-        Some(lost_then(rejected(stores_refusals(contract))))
+        Some(lost_then(rejected(contract.refusal_is_stored(false))))
     }),
     ("lost, then rejected, unstored", |_| {
         Some(lost_then(rejected(false)))
@@ -83,11 +85,6 @@ fn rejected(stored: bool) -> Outcome {
         stored,
         why: "refused".to_owned(),
     })
-}
-
-fn stores_refusals(contract: &Contract) -> bool {
-    let repeat = contract.key_terms().and_then(|key| key.repeat);
-    repeat.is_some_and(|repeat| repeat.stored[1])
 }
 
 /// The floor of the key, where it has an end.
@@ -217,6 +214,55 @@ fn ensure(holds: bool, why: &str) -> Result<(), String> {
     if holds { Ok(()) } else { Err(why.to_owned()) }
 }
 
+// R7: a refusal speaks for earlier attempts if it is stored, which the rule says that reads it, not the key alone.
+#[test]
+fn a_refusal_is_played_as_its_own_rules_store_it() {
+    let text = |refusals: bool, rules: &str| {
+        format!(
+            "provider = \"p\"\noperation = \"o\"\ntitle = \"t\"\nconsequence = \"costly\"\n\
+             [effect]\npath = \"/\"\nsource = {{ person = \"us\", date = \"2026-11-30\" }}\n\
+             [key]\nplace = {{ header = \"Idempotency-Key\" }}\n\
+             [key.repeat]\nretention = {{ floor = \"24 h\" }}\nconcurrent = \"in_progress\"\n\
+             stored = {{ success = true, refusals = {refusals}, errors = false }}\n\
+             source = {{ person = \"us\", date = \"2026-11-30\" }}\n{rules}\
+             [[answers]]\nwhen = {{ status = 409, json = {{ at = \"/code\", equals = \"running\" }} }}\nclass = \"in_progress\"\n\
+             [[claims]]\nabout = \"/answers\"\nperson = \"us\"\ndate = \"2026-11-30\"\n"
+        )
+    };
+    let rule = |class: &str, code: &str, stored: &str| {
+        format!(
+            "[[answers]]\nwhen = {{ status = 422, json = {{ at = \"/code\", equals = \"{code}\" }} }}\n\
+             class = \"{class}\"\n{stored}"
+        )
+    };
+    let check = |refusals, rules: &[String], expected: [bool; 2]| {
+        let contract = contract(&text(refusals, &rules.concat()));
+        let played = [false, true].map(|declined| contract.refusal_is_stored(declined));
+        assert_eq!(played, expected, "{rules:?}");
+        let script = lost_then(rejected(contract.refusal_is_stored(false)));
+        let ends = contract.rehearse(&script).end.state == State::TerminalFailure;
+        assert_eq!(ends, expected[0], "{rules:?}");
+    };
+    let (yes, no) = ("stored = true\n", "stored = false\n");
+    check(true, &[], [false, false]);
+    check(true, &[rule("rejected", "a", "")], [true, false]);
+    check(
+        true,
+        &[rule("rejected", "a", no), rule("declined", "b", "")],
+        [false, true],
+    );
+    check(
+        false,
+        &[rule("rejected", "a", yes), rule("declined", "b", "")],
+        [true, false],
+    );
+    check(
+        false,
+        &[rule("rejected", "a", yes), rule("rejected", "b", no)],
+        [false, false],
+    );
+}
+
 #[test]
 fn every_chain_comes_to_rest() {
     for_every_row(|_, _, played| {
@@ -327,7 +373,7 @@ fn a_key_that_holds_other_content_goes_to_a_person() {
 fn a_refusal_ends_only_what_it_speaks_for() {
     for_every_row(|name, contract, played| {
         let keyed = played.promises.key.is_some();
-        let speaks = played.promises.path_is_direct || keyed && stores_refusals(contract);
+        let speaks = played.promises.path_is_direct || keyed && contract.refusal_is_stored(false);
         let failed = played.end.state == State::TerminalFailure;
         match name {
             "rejected at once" if speaks => ensure(failed, "is not refused"),

@@ -26,6 +26,7 @@ same = [{ sent = "/amount", got = "/amount" }]
 when = { status = 422, json = { at = "/error", type = "string" } }
 class = "rejected"
 why = "/error"
+source = { person = "us", date = "2026-11-29" }
 
 [[examples]]
 title = "a thing"
@@ -59,37 +60,37 @@ fn an_example_that_differs_is_shown_at_its_place() {
         (
             "method = \"POST\", path",
             "method = \"PUT\", path",
-            "28:11 /examples/0/request example_request: is a POST, not a PUT",
+            "29:11 /examples/0/request example_request: is a POST, not a PUT",
         ),
         (
             "path = \"/a/acme\"",
             "path = \"/a/other\"",
-            "28:11 /examples/0/request example_request: asks /a/acme, not /a/other",
+            "29:11 /examples/0/request example_request: asks /a/acme, not /a/other",
         ),
         (
             "Idempotency-Key = \"{key}\"",
             "Other = \"x\"",
-            "28:11 /examples/0/request example_request: has the header other: None, not \"x\"",
+            "29:11 /examples/0/request example_request: has the header other: None, not \"x\"",
         ),
         (
             "contains = \"\\\"amount\\\":5\"",
             "contains = \"amount=5\"",
-            "28:11 /examples/0/request example_request: has a body without \"amount=5\"",
+            "29:11 /examples/0/request example_request: has a body without \"amount=5\"",
         ),
         (
             "receipt = \"x-1\"",
             "receipt = \"x-2\"",
-            "29:10 /examples/0/answer example_answer: has the receipt Some(\"x-1\"), not Some(\"x-2\")",
+            "30:10 /examples/0/answer example_answer: has the receipt Some(\"x-1\"), not Some(\"x-2\")",
         ),
         (
             "class = \"unknown\"",
             "class = \"done\"",
-            "36:10 /examples/1/answer example_answer: means `unknown`, not `done`",
+            "37:10 /examples/1/answer example_answer: means `unknown`, not `done`",
         ),
         (
             "refused = \"/params/brand\"",
             "refused = \"/payload\"",
-            "41:11 /examples/2/request example_request: cannot be built: /params/brand is missing; add it",
+            "42:11 /examples/2/request example_request: cannot be built: /params/brand is missing; add it",
         ),
     ];
     for (from, to, expected) in rows {
@@ -118,32 +119,32 @@ fn malformed_examples_are_findings() {
         (
             "class = \"unknown\"",
             "class = \"fine\"",
-            "37:9 /examples/1/class unknown_word",
+            "38:9 /examples/1/class unknown_word",
         ),
         (
             "class = \"unknown\"",
             "clas = \"unknown\"",
-            "33:1 /examples/1/class missing_member",
+            "34:1 /examples/1/class missing_member",
         ),
         (
             "request = { refused = \"/params/brand\" }",
             "",
-            "39:1 /examples/2 example",
+            "40:1 /examples/2 example",
         ),
         (
             "request = { refused = \"/params/brand\" }",
             "poll = { status = 200 }\nlookup = { status = 200 }",
-            "39:1 /examples/2 example",
+            "40:1 /examples/2 example",
         ),
         (
             "request = { refused = \"/params/brand\" }",
             "poll = { status = 99 }\nshows = \"working\"",
-            "41:19 /examples/2/poll/status out_of_range",
+            "42:19 /examples/2/poll/status out_of_range",
         ),
         (
             "request = { refused = \"/params/brand\" }",
             "poll = { status = 200 }\nshows = \"found\"",
-            "42:9 /examples/2/shows unknown_word",
+            "43:9 /examples/2/shows unknown_word",
         ),
     ];
     for (from, to, expected) in rows {
@@ -160,7 +161,7 @@ fn malformed_examples_are_findings() {
 #[test]
 fn a_providers_examples_are_replayed_with_each_operation() {
     let provider = "provider = \"p\"\ntitle = \"P\"\n\
-        [[answers]]\nwhen = { status = 401, json = { at = \"/e\", equals = \"auth\" } }\nclass = \"rejected\"\n\
+        [[answers]]\nwhen = { status = 401, json = { at = \"/e\", equals = \"auth\" } }\nclass = \"rejected\"\nsource = { person = \"us\", date = \"2026-11-29\" }\n\
         [[examples]]\nanswer = { status = 401, body = '{\"e\":\"auth\"}' }\nclass = \"rejected\"\nstored = false\n";
     assert!(Provider::parse("provider.toml", provider).is_ok());
     let run = |provider: &str| {
@@ -172,7 +173,7 @@ fn a_providers_examples_are_replayed_with_each_operation() {
     assert_eq!(wrong.len(), 1);
     assert_eq!(
         (wrong[0].file.as_str(), wrong[0].line),
-        ("provider.toml", 7)
+        ("provider.toml", 8)
     );
 }
 

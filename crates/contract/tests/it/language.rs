@@ -174,11 +174,11 @@ fn an_answer_is_compared_with_what_was_sent() {
 fn failures_hide_in_many_bodies() {
     let contract = contract(&format!(
         "{HEAD}\
-         [[answers]]\nwhen = {{ status = 200, graphql = \"ok\", json = {{ at = \"/data/c/userErrors/*/code\", one_of = [\"IN_USE\"] }} }}\nclass = \"rejected\"\n\
+         [[answers]]\nwhen = {{ status = 200, graphql = \"ok\", json = {{ at = \"/data/c/userErrors/*/code\", one_of = [\"IN_USE\"] }} }}\nclass = \"rejected\"\nsource = {{ person = \"us\", date = \"2026-11-29\" }}\n\
          [[answers]]\nwhen = {{ status = 200, graphql = \"ok\", json = {{ at = \"/data/c/userErrors\", length = 0 }} }}\nclass = \"done\"\nreceipt = {{ json = \"/data/c/id\" }}\n\
-         [[answers]]\nwhen = {{ status = [200, 400], graphql = \"request_error\", json = {{ at = \"/errors/0/message\", starts_with = \"Field\" }} }}\nclass = \"rejected\"\n\
+         [[answers]]\nwhen = {{ status = [200, 400], graphql = \"request_error\", json = {{ at = \"/errors/0/message\", starts_with = \"Field\" }} }}\nclass = \"rejected\"\nsource = {{ person = \"us\", date = \"2026-11-29\" }}\n\
          [[answers]]\nwhen = {{ status = 207, json = [{{ at = \"/results\", length = 1 }}, {{ at = \"/results/0/status\", status = \"2xx\" }}] }}\nclass = \"done\"\nreceipt = {{ json = \"/results/0/id\" }}\n\
-         [[answers]]\nwhen = {{ status = 200, json = {{ at = \"/ErrorCode\", none_of = [0] }} }}\nclass = \"rejected\"\n\
+         [[answers]]\nwhen = {{ status = 200, json = {{ at = \"/ErrorCode\", none_of = [0] }} }}\nclass = \"rejected\"\nsource = {{ person = \"us\", date = \"2026-11-29\" }}\n\
          [[answers]]\nwhen = {{ status = 200, text = {{ starts_with = \"OK \" }} }}\nclass = \"done\"\nreceipt = {{ between = [\"OK \", \";\"] }}\n\
          [[answers]]\nwhen = {{ status = 500, headers = {{ name = \"X-Safe\", one_of = [\"a\", \"b\"] }}, json = {{ at = \"/e\", contains = \"gone\" }} }}\nclass = \"unknown\"\nsettled = true\n"
     ));

@@ -216,6 +216,7 @@ source = { url = "https://a.example", read = "2026-11-29", grade = "GRADE" }
 [[answers]]
 when = { status = 422, json = { at = "/error", exists = true } }
 class = "rejected"
+source = { url = "https://a.example", read = "2026-11-29", grade = "stated" }
 "#;
     for (grade, expected) in [("stated", true), ("second_hand", false)] {
         let contract = contract(&text.replace("GRADE", grade));

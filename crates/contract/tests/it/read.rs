@@ -170,7 +170,7 @@ why = "/m"
 #[test]
 fn the_destination_s_words_are_bounded() {
     let contract = with(
-        "[[answers]]\nwhen = { status = 422, json = { at = \"/m\", exists = true } }\nclass = \"rejected\"\nwhy = \"/m\"\n",
+        "[[answers]]\nwhen = { status = 422, json = { at = \"/m\", exists = true } }\nclass = \"rejected\"\nwhy = \"/m\"\nsource = { person = \"us\", date = \"2026-11-29\" }\n",
     );
     let long = "ü".repeat(2_000);
     let class = contract

@@ -67,8 +67,7 @@ fn later(text: &str) -> Result<Span, String> {
 
 impl After {
     fn outcome(self, contract: &Contract) -> Outcome {
-        let repeat = contract.key_terms().and_then(|key| key.repeat);
-        let stored = repeat.is_some_and(|repeat| repeat.stored[1]);
+        let stored = contract.refusal_is_stored(self == Self::Declined);
         let why = "refused".to_owned();
         let object = Some("queued".to_owned());
         Outcome::Answered(match self {

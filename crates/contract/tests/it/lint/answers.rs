@@ -1,6 +1,6 @@
 //! `[[answers]]`, and the sections that ask something.
 
-use super::{Row, check};
+use super::{ANSWERS_CLAIM, Row, WHOLE, check, check_in};
 
 const RULES: &[Row] = &[
     Row(
@@ -104,13 +104,6 @@ const RULES: &[Row] = &[
         ],
     ),
     Row(
-        ", json = { at = \"/code\", one_of = [\"a\", \"b\"] }",
-        "",
-        &[
-            "47:8 /answers/3/when refusal_proof | add a test of the body or of a header, or a source for it",
-        ],
-    ),
-    Row(
         "{ status = 422, json = { at = \"/code\", one_of = [\"a\", \"b\"] } }",
         "{ status = \"2xx\" }",
         &["47:8 /answers/3/when refusal_proof | add a test of the body or of a header"],
@@ -119,20 +112,6 @@ const RULES: &[Row] = &[
         "one_of = [\"a\", \"b\"]",
         "equals = \"reuse\"",
         &["46:1 /answers/3 matcher_unreachable | put it before that rule, or narrow that rule"],
-    ),
-    Row(
-        "{ status = 422, json = { at = \"/code\", one_of",
-        "{ status = \"5xx\", json = { at = \"/code\", one_of",
-        &[
-            "47:8 /answers/3/when refusal_proof | name statuses other than 429 and 5xx, or add a source for it",
-        ],
-    ),
-    Row(
-        "{ status = 422, json = { at = \"/code\", one_of",
-        "{ json = { at = \"/code\", one_of",
-        &[
-            "47:8 /answers/3/when refusal_proof | name statuses other than 429 and 5xx, or add a source for it",
-        ],
     ),
     Row(
         "{ status = 422, json = { at = \"/code\", one_of = [\"a\", \"b\"] } }\nclass = \"rejected\"\nstored = true\n",
@@ -153,6 +132,71 @@ const RULES: &[Row] = &[
 #[test]
 fn rules() {
     check(RULES);
+}
+
+/// Rules that nobody stands behind.
+const UNSOURCED: &[Row] = &[
+    Row(
+        ", json = { at = \"/code\", one_of = [\"a\", \"b\"] }",
+        "",
+        &[
+            "47:8 /answers/3/when refusal_proof | add a test of the body or of a header, or a source for it",
+        ],
+    ),
+    Row(
+        "{ status = 422, json = { at = \"/code\", one_of",
+        "{ status = \"5xx\", json = { at = \"/code\", one_of",
+        &[
+            "47:8 /answers/3/when refusal_proof | name statuses other than 429 and 5xx, or add a source for it",
+        ],
+    ),
+    Row(
+        "{ status = 422, json = { at = \"/code\", one_of",
+        "{ json = { at = \"/code\", one_of",
+        &[
+            "47:8 /answers/3/when refusal_proof | name statuses other than 429 and 5xx, or add a source for it",
+        ],
+    ),
+    Row("why = \"/message\"", "why = \"/text\"", &[SOURCE_MISSING]),
+    Row(
+        "class = \"rejected\"\nstored = true",
+        "class = \"declined\"\nstored = true",
+        &[SOURCE_MISSING],
+    ),
+    Row(
+        "json = { at = \"/code\", one_of = [\"a\", \"b\"] } }",
+        "headers = { name = \"x-code\", equals = \"a\" } }",
+        &[SOURCE_MISSING],
+    ),
+    Row(
+        "why = \"/message\"",
+        "why = \"/message\"\nsource = { url = \"https://a.example/b\", read = \"2026-11-29\", grade = \"second_hand\" }",
+        &[SOURCE_MISSING],
+    ),
+    Row(
+        "why = \"/message\"",
+        "why = \"/message\"\nsource = { url = \"https://a.example/b\", read = \"2026-11-29\", grade = \"stated\" }",
+        &[],
+    ),
+    Row(
+        "class = \"rejected\"\nstored = true\nwhy = \"/message\"",
+        "class = \"unknown\"",
+        &[],
+    ),
+    Row(
+        "class = \"rejected\"\nstored = true\nwhy = \"/message\"",
+        "class = \"busy\"",
+        &[],
+    ),
+];
+
+const SOURCE_MISSING: &str = "47:8 /answers/3/when refusal_source | add `source = …` to this rule or a [[claims]] about \"/answers\", or choose `unknown`";
+
+#[test]
+fn a_refusal_has_somebody_behind_it() {
+    let unsourced = WHOLE.replace(ANSWERS_CLAIM, "");
+    assert_ne!(unsourced, WHOLE);
+    check_in(&unsourced, UNSOURCED);
 }
 
 const QUESTIONS: &[Row] = &[

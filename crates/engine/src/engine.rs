@@ -127,6 +127,7 @@ impl Engine {
             restore_released: AtomicBool::new(released),
             paused: AtomicBool::new(paused),
             accounts,
+            overdue_after: std::sync::Mutex::default(),
         });
         let limits = DriverLimits {
             held_max: options.held_max,

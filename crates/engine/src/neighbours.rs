@@ -5,8 +5,9 @@
 //! that want the same action meet at its claim.
 
 use std::sync::atomic::Ordering;
+use std::sync::{MutexGuard, PoisonError};
 
-use factum_core::{Lane, Span, WorkerNonce};
+use factum_core::{ActionId, Lane, Span, Timestamp, WorkerNonce};
 use factum_store::StoreError;
 
 use crate::driver::Event;
@@ -19,8 +20,12 @@ const LIVES: Span = Span::from_secs(10);
 /// How long a due action is left to whoever recorded it.
 const GRACE: Span = Span::from_secs(1);
 
-/// Actions that are picked up in one round.
-const ROUND: usize = 512;
+/// Actions that are read at once.
+const PAGE: usize = 512;
+
+/// Pages that are read in one round. The next round goes on behind them, so that many that have to wait, for a slow destination or
+/// while sends are held, hide nobody else's.
+const PAGES: usize = 8;
 
 /// What is heard from the store about others, as events for the driver. Nothing on a store that one process holds.
 pub(crate) async fn look(shared: &Shared) -> Result<Vec<Event>, StoreError> {
@@ -40,11 +45,29 @@ pub(crate) async fn look(shared: &Shared) -> Result<Vec<Event>, StoreError> {
     }
     let living = store.beat(shared.worker, LIVES).await?;
     let lanes = lanes_of(shared.worker, &living);
-    let rows = store.overdue(lanes, shared.now() - GRACE, ROUND).await?;
-    if !rows.is_empty() {
-        events.push(Event::Overdue(rows));
+    for _ in 0..PAGES {
+        let after = *cursor(shared);
+        let before = shared.now() - GRACE;
+        let rows = store.overdue(lanes.clone(), before, after, PAGE).await?;
+        let last = rows.last().map(|row| (row.at, row.action));
+        let more = rows.len() == PAGE;
+        *cursor(shared) = last.filter(|_| more);
+        if !rows.is_empty() {
+            events.push(Event::Overdue(rows));
+        }
+        if !more {
+            break;
+        }
     }
     Ok(events)
+}
+
+/// Behind which row the next page begins; from the start where there is none.
+fn cursor(shared: &Shared) -> MutexGuard<'_, Option<(Timestamp, ActionId)>> {
+    shared
+        .overdue_after
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The lanes that a worker looks after among those that live: each lane goes to the worker that draws highest for it, so that

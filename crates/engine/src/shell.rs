@@ -58,6 +58,8 @@ pub(crate) struct Shared {
     pub(crate) restore_released: AtomicBool,
     pub(crate) paused: AtomicBool,
     pub(crate) accounts: Arc<Accounts>,
+    /// How far the listing of what others left has come.
+    pub(crate) overdue_after: std::sync::Mutex<Option<(Timestamp, ActionId)>>,
 }
 
 /// A message to the loop from outside.

@@ -90,9 +90,16 @@ pub trait Store: Send + Sync + 'static {
     }
 
     /// Actions of these lanes that were due before `before` and that nobody holds: what a worker that died, or an application's
-    /// own transaction, has left. Soonest first. A store that one process holds has none: that process knows what is due.
-    fn overdue(&self, lanes: Vec<Lane>, before: Timestamp, limit: usize) -> Answer<'_, Vec<Due>> {
-        let _ = (lanes, before, limit);
+    /// own transaction, has left. Soonest first; `after` continues a listing behind its last row. A store that one process holds
+    /// has none: that process knows what is due.
+    fn overdue(
+        &self,
+        lanes: Vec<Lane>,
+        before: Timestamp,
+        after: Option<(Timestamp, ActionId)>,
+        limit: usize,
+    ) -> Answer<'_, Vec<Due>> {
+        let _ = (lanes, before, after, limit);
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 

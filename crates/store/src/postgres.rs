@@ -2,9 +2,9 @@
 //!
 //! Every write is one statement on one lane, so it is its own transaction; claims are leases in the row of the action, by the
 //! database's clock, fenced by a token and by the version. There are no triggers, no advisory locks, no session state and no
-//! clock in any statement, so the tables distribute by lane and a pooler in transaction mode may stand in between. What was
-//! answered is durable as far as `synchronous_commit` and the standbys promise. Rows carry no checksums of ours: the
-//! cluster's own (`initdb --data-checksums`) are for that.
+//! clock in any statement, so the tables distribute by lane. A pooler in transaction mode may stand in between if it keeps
+//! prepared statements apart. What was answered is durable as far as `synchronous_commit` and the standbys promise. Rows carry
+//! no checksums of ours: the cluster's own (`initdb --data-checksums`) are for that.
 //!
 //! Read `pool` for what becomes of a lost answer, and `write` for how it is resolved.
 
@@ -347,8 +347,14 @@ impl Store for PostgresStore {
         Box::pin(self.inner.beat(worker, lease))
     }
 
-    fn overdue(&self, lanes: Vec<Lane>, before: Timestamp, limit: usize) -> Answer<'_, Vec<Due>> {
-        Box::pin(self.inner.overdue(lanes, before, limit))
+    fn overdue(
+        &self,
+        lanes: Vec<Lane>,
+        before: Timestamp,
+        after: Option<(Timestamp, ActionId)>,
+        limit: usize,
+    ) -> Answer<'_, Vec<Due>> {
+        Box::pin(self.inner.overdue(lanes, before, after, limit))
     }
 
     fn counts(&self) -> Answer<'_, BTreeMap<(String, String), u64>> {

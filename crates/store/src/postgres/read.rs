@@ -183,12 +183,23 @@ impl Inner {
         &self,
         lanes: Vec<Lane>,
         before: Timestamp,
+        after: Option<(Timestamp, ActionId)>,
         limit: usize,
     ) -> Result<Vec<Due>, StoreError> {
         const DOING: &str = "listing what is overdue";
         let now = self.now(DOING).await?;
         let lanes: Vec<i16> = lanes.into_iter().map(|lane| i16::from(lane.0)).collect();
-        let values: [Value<'_>; 4] = [&lanes, &before.as_micros(), &now.as_micros(), &count(limit)];
+        let (at, id) = after.map_or((i64::MIN, Uuid::nil()), |(at, id)| {
+            (at.as_micros(), uuid(id))
+        });
+        let values: [Value<'_>; 6] = [
+            &lanes,
+            &before.as_micros(),
+            &now.as_micros(),
+            &count(limit),
+            &at,
+            &id,
+        ];
         let sql = include_str!("sql/standing_overdue.sql");
         let rows = self
             .connections

@@ -144,3 +144,37 @@ async fn a_newer_schema_is_refused() {
         "{error}"
     );
 }
+
+// Many that have to wait hide nobody else's: a listing of what is overdue goes on behind its last row.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs PostgreSQL; ./test starts one"]
+async fn what_is_overdue_is_listed_page_by_page_and_whole() {
+    let database = Database::make().await;
+    let clock = TestClock::new();
+    let store = database.open(Some(clock.clock())).await;
+    let mut left = std::collections::BTreeSet::new();
+    for n in 0..7 {
+        let Admitted::Created(record, _) = store.admit(admission(n)).await.unwrap() else {
+            panic!("it is new");
+        };
+        left.insert(record.id());
+    }
+    let held = *left.first().unwrap();
+    store.claim(held, OTHER, MINUTE).await.unwrap();
+    let lanes: Vec<_> = (0..=u8::MAX).map(factum_core::Lane).collect();
+    let (before, mut after) = (START + MINUTE, None);
+    let mut listed = std::collections::BTreeSet::new();
+    loop {
+        let page = store
+            .overdue(lanes.clone(), before, after, 2)
+            .await
+            .unwrap();
+        listed.extend(page.iter().map(|row| row.action));
+        let Some(last) = page.last().filter(|_| page.len() == 2) else {
+            break;
+        };
+        after = Some((last.at, last.action));
+    }
+    left.remove(&held);
+    assert_eq!(listed, left, "all but the one that somebody holds");
+}

@@ -80,8 +80,12 @@ fn workers_that_die_and_stand_still_lose_and_double_nothing() {
     everything_ends_well(&workers, &bed, &asked);
 }
 
-/// Every caller repeats, and joins; then everything settles or waits for a person, as the ledger says.
+/// What was answered settles or waits for a person, though nobody asks for it again and its worker may be dead. Then every caller
+/// repeats, and joins; and it is as the ledger says.
 fn everything_ends_well(workers: &Workers, bed: &Bed, asked: &Asked) {
+    for id in asked.values().filter_map(|(_, id)| id.as_deref()) {
+        workers.at_rest(1, id);
+    }
     let mut ids = BTreeMap::new();
     for (key, (operation, first)) in asked {
         let again = workers

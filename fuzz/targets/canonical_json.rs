@@ -1,0 +1,12 @@
+//! A JSON text and its one form.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+// The tests of the crate call the same functions.
+#[expect(dead_code, reason = "each target calls one of them")]
+#[path = "../../crates/engine/tests/it/bytes.rs"]
+mod bytes;
+
+fuzz_target!(|data: &[u8]| bytes::canonical_json(data));

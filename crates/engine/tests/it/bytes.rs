@@ -3,16 +3,17 @@
 
 use factum_engine::canonical::canonical;
 use factum_engine::submission::KEY_MAX;
-use factum_engine::{Problem, Submission};
+use factum_engine::{Code, Problem, Submission};
+use serde_json::Value;
 
 /// A JSON text: refused by member, rule and remedy, or in the one form of its value.
 pub(crate) fn canonical_json(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let read = serde_json::from_str::<serde_json::Value>(&text);
+    let read = serde_json::from_str::<Value>(&text);
     match canonical(&text, "/payload") {
         Ok(form) => {
             assert_eq!(canonical(&form, "/payload").as_ref(), Ok(&form));
-            let value: serde_json::Value = serde_json::from_str(&form).expect("a form is JSON");
+            let value: Value = serde_json::from_str(&form).expect("a form is JSON");
             assert_eq!(
                 Some(&value),
                 read.as_ref().ok(),
@@ -23,6 +24,20 @@ pub(crate) fn canonical_json(bytes: &[u8]) {
             assert_eq!(
                 canonical(&format!(" {text}\n"), "/payload").as_ref(),
                 Ok(&form)
+            );
+            // The order of members changes nothing, and none may come twice. (Both texts are written anew: `Value` spells
+            // exponents in its own way.)
+            let mut turned = String::new();
+            turn(&value, &mut turned);
+            let straight = canonical(&value.to_string(), "/payload");
+            assert_eq!(canonical(&turned, "/payload"), straight, "{turned}");
+            let twice = format!("{{\"a\":{form},\"a\":{form}}}");
+            let refused = canonical(&twice, "")
+                .expect_err("a member that comes twice")
+                .code;
+            assert!(
+                matches!(refused, Code::DuplicateMember | Code::TooDeep),
+                "{twice}"
             );
             assert_ne!(canonical(&format!("[{text}]"), "/payload").ok(), Some(form));
         }
@@ -64,6 +79,35 @@ pub(crate) fn submission(bytes: &[u8]) {
             check_problem(&problem);
         }
         (one, other) => panic!("{one:?} and then {other:?}"),
+    }
+}
+
+/// Writes a value with the members of its objects from the last to the first.
+fn turn(value: &Value, out: &mut String) {
+    match value {
+        Value::Object(members) => {
+            let mut members: Vec<_> = members.iter().collect();
+            members.reverse();
+            out.push('{');
+            for (index, (name, value)) in members.into_iter().enumerate() {
+                out.push_str(if index > 0 { "," } else { "" });
+                out.push_str(&Value::from(name.as_str()).to_string());
+                out.push(':');
+                turn(value, out);
+            }
+            out.push('}');
+        }
+        Value::Array(items) => {
+            out.push('[');
+            for (index, item) in items.iter().enumerate() {
+                out.push_str(if index > 0 { "," } else { "" });
+                turn(item, out);
+            }
+            out.push(']');
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            out.push_str(&value.to_string());
+        }
     }
 }
 

@@ -114,6 +114,18 @@ mistakes! {
     WrittenBeforeDurable "law 1" "bytes leave before the mark is durable"
     JoinMissed "law 2" "a submission that is repeated makes a second action"
     KeyOfContent "law 9" "the provider key is made from the content and not from the identity"
+    DoubtfulMarkSent "R32" "a mark whose commit was not confirmed is written for"
+    EvidenceDroppedWhenStale "law 8" "evidence whose commit is refused as stale is dropped"
+    ErrorForgets "law 8" "an action that the store could not hand out is never asked for again"
+    PlaceKept "law 8" "a place at the gate is not given back when the mark is refused"
+    RestoreForgotten "R18" "what a restore left is not said to be maybe sent"
+    TenantLeftOut "law 9" "the tenant is not part of the identity"
+    ReferenceShared "law 9" "two actions write one reference"
+    KeyPerAttempt "law 3" "every attempt has a provider key of its own"
+    OtherContentJoins "law 2" "the same identity joins whatever its content"
+    AcknowledgedUnwritten "law 10" "a submission is answered before it is written"
+    FirstPageIsAll "R3" "a lookup ends with its first page"
+    EvidenceDoesNotFence "law 6" "recorded evidence does not raise the version that decisions are fenced by"
 }
 
 /// Whether this mistake is made on this thread.

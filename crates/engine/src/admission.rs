@@ -4,6 +4,7 @@
 use factum_core::{ActionId, Epoch, Fact, IdentityHash, Intent, Promises, Span, Timestamp};
 use factum_store::{Action, Admission, Content, NextRow, Restore};
 
+use crate::clock::STEP_MAX;
 use crate::destination::Operation;
 use crate::keys::Keys;
 use crate::messages::{effect_request, report_names};
@@ -132,7 +133,8 @@ impl Terms<'_> {
         let restore = self.restore?;
         let intent_at = action.intent.intent_at;
         let maybe_sent = match intent_at {
-            Some(intent_at) => intent_at < restore.at,
+            // The caller's clock is not ours.
+            Some(intent_at) => intent_at <= restore.at + STEP_MAX,
             None => now < restore.at + self.restore_grace,
         };
         maybe_sent.then(|| Fact::StoreRestored {

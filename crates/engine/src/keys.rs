@@ -4,6 +4,7 @@
 use std::fmt;
 
 use factum_core::identity::{Fingerprint, Identity, IdentityHash, Scope};
+use factum_core::mistake::{Mistake, made};
 use factum_core::{Epoch, Lane};
 use factum_store::MemberHash;
 
@@ -30,7 +31,11 @@ impl Keys {
     #[must_use]
     pub fn identity(&self, scope: &Scope, identity: &Identity) -> IdentityHash {
         let parts: [&str; 4] = [
-            &scope.tenant,
+            if made(Mistake::TenantLeftOut) {
+                ""
+            } else {
+                &scope.tenant
+            },
             &scope.principal,
             &scope.destination,
             &scope.operation,
@@ -88,7 +93,9 @@ impl Keys {
     #[must_use]
     pub fn reference(&self, identity: IdentityHash) -> [u8; 32] {
         let mut hash = self.hasher("factum 2026 reference");
-        absorb(&mut hash, &identity.0);
+        if !made(Mistake::ReferenceShared) {
+            absorb(&mut hash, &identity.0);
+        }
         *hash.finalize().as_bytes()
     }
 

@@ -1,5 +1,7 @@
 //! What a start has to record about an action that a former process, or an older copy of the store, left. Pure.
 
+use factum_core::evidence::{Ruling, Verdict};
+use factum_core::mistake::{Mistake, made};
 use factum_core::{Fact, Timestamp, WorkerNonce};
 use factum_store::{Record, Restore};
 
@@ -25,13 +27,29 @@ pub fn left_behind(
     facts
 }
 
-/// That an unsettled action which is older than a restore may have been sent after the copy was made (R18).
+/// That an action which is older than a restore may have been sent after the copy was made (R18): an unsettled one, and a closed
+/// unknown too, for which a person may have ordered a send since, or may do so yet.
 #[must_use]
 pub fn restored(record: &Record, restore: &Restore) -> Option<Fact> {
+    older(record, restore)
+        .filter(|_| !record.status().state.is_final() && !made(Mistake::RestoreForgotten))
+}
+
+/// What has to be recorded before a person's order to send again. A failure that the copy knows may have been sent for in what
+/// was lost, under the very version of the key that comes next (R18).
+#[must_use]
+pub fn with_the_order(
+    record: &Record,
+    verdict: &Verdict,
+    restore: Option<&Restore>,
+) -> Option<Fact> {
+    older(record, restore?).filter(|_| verdict.ruling == Ruling::SendAgain)
+}
+
+fn older(record: &Record, restore: &Restore) -> Option<Fact> {
     let intent = &record.action.intent;
-    let older = intent.submitted_at < restore.at;
     let recorded = record.known.restored_at();
-    if !older || record.status().is_settled() || recorded.is_some_and(|at| at >= restore.at) {
+    if intent.submitted_at >= restore.at || recorded.is_some_and(|at| at >= restore.at) {
         return None;
     }
     let first_arrival = intent

@@ -8,6 +8,7 @@ use factum_contract::{BuildError, Contract, EffectInput, LookupAsk, LookupReadin
 use factum_core::evidence::{
     Answer, CancelAnswer, Capture, Lookup, LookupAnswer, Loss, Phase, PollAnswer, RequestRef,
 };
+use factum_core::mistake::{Mistake, made};
 use factum_core::promise::LookupBy;
 use factum_core::{AttemptNo, Epoch, Fact, IdentityHash, Span, Timestamp};
 use factum_store::{Action, Name, Record};
@@ -65,6 +66,9 @@ impl<'a> Messages<'a> {
     pub fn effect(&self, request: RequestRef, epoch: Epoch) -> Result<HttpRequest, Brought> {
         let action = &self.record.action;
         let built = match request {
+            RequestRef::Attempt(AttemptNo(n)) if made(Mistake::KeyPerAttempt) => {
+                effect_request(self.keys, action, self.contract, Epoch(n))
+            }
             RequestRef::Attempt(_) => effect_request(self.keys, action, self.contract, epoch),
             RequestRef::Cancel(_) => {
                 let key = self.key(epoch);
@@ -217,6 +221,9 @@ impl LookingUp<'_> {
         self.cursor.clone_from(&reading.next_page);
         if self.cursor.is_none() {
             return Some(self.brought(reading.answer));
+        }
+        if made(Mistake::FirstPageIsAll) && !matches!(reading.answer, LookupAnswer::Found(_)) {
+            return Some(self.brought(LookupAnswer::Absent));
         }
         self.so_far = Some(reading);
         None

@@ -1,7 +1,7 @@
 //! What a former process left: found at start, before anything is carried out.
 
-use factum_core::{ActionId, Timestamp};
-use factum_store::{Restore, StoreError, StoreErrorKind};
+use factum_core::{ActionId, State, Timestamp};
+use factum_store::{Filter, Restore, StoreError, StoreErrorKind};
 
 use crate::driver::{Driver, Event};
 use crate::left_behind::{left_behind, restored};
@@ -57,7 +57,17 @@ pub(crate) async fn recover(
             );
         }
     }
-    mark_reviewed(shared, restore).await?;
+    for (action, destination, at) in mark_untimed(shared, restore).await? {
+        recovered += 1;
+        driver.handle(
+            Event::Due {
+                action,
+                destination,
+                at,
+            },
+            Timestamp::EARLIEST,
+        );
+    }
     if recovered > 0 {
         tracing::info!(
             actions = recovered,
@@ -115,32 +125,55 @@ pub(crate) async fn mark_maybe_sent(
             }
         }
     }
-    mark_reviewed(shared, Some(restore)).await?;
+    let untimed = mark_untimed(shared, Some(restore)).await?;
+    marked.extend(
+        untimed
+            .into_iter()
+            .map(|(action, place, _)| (action, place)),
+    );
     Ok(marked)
 }
 
-/// Actions in review have no time at which they are due, and are maybe sent all the same.
-async fn mark_reviewed(shared: &Shared, restore: Option<&Restore>) -> Result<(), Problem> {
+/// Actions in review and closed unknowns have no time at which they are due, and are maybe sent all the same. What was recorded
+/// about them has to be decided on again, or they would stand in no queue at all (law 8): which, where they go, and when it
+/// was recorded.
+async fn mark_untimed(
+    shared: &Shared,
+    restore: Option<&Restore>,
+) -> Result<Vec<(ActionId, String, Timestamp)>, Problem> {
+    let mut marked = Vec::new();
     let Some(restore) = restore else {
-        return Ok(());
+        return Ok(marked);
     };
-    let mut before = None;
-    loop {
-        let filter = factum_store::Filter {
-            next: Some("review".to_owned()),
-            before,
-            limit: BATCH,
-            ..factum_store::Filter::default()
-        };
-        let reviewed = shared.store.list(filter).await?;
-        let Some(last) = reviewed.last() else {
-            return Ok(());
-        };
-        before = Some(last.id());
-        for record in &reviewed {
-            if let Some(fact) = restored(record, restore) {
-                shared.store.record(record.id(), vec![fact]).await?;
+    for mut filter in untimed() {
+        loop {
+            let found = shared.store.list(filter.clone()).await?;
+            let Some(last) = found.last() else { break };
+            filter.before = Some(last.id());
+            for record in &found {
+                let Some(fact) = restored(record, restore) else {
+                    continue;
+                };
+                if let Some(recorded) = shared.store.record(record.id(), vec![fact]).await? {
+                    let destination = record.action.scope.destination.clone();
+                    marked.push((record.id(), destination, recorded.at));
+                }
             }
         }
     }
+    Ok(marked)
+}
+
+/// What has no time at which it is due, and may be sent once more by a person's order.
+fn untimed() -> [Filter; 2] {
+    let next = |step: &str, state| Filter {
+        next: Some(step.to_owned()),
+        state,
+        limit: BATCH,
+        ..Filter::default()
+    };
+    [
+        next("review", None),
+        next("none", Some(State::OutcomeUnknown)),
+    ]
 }

@@ -128,6 +128,9 @@ impl Inner {
             return Err(shared::id_taken());
         }
         sound_step(&record, ADMITTING)?;
+        if made(Mistake::AcknowledgedUnwritten) {
+            return Ok(Admitted::Created(Box::new(record), None));
+        }
         self.identities.insert(identity, id);
         self.due.extend(record.next.at.map(|at| (at, id)));
         let row = Row {
@@ -205,7 +208,14 @@ impl Inner {
             let row = self.rows.get(&id);
             return Ok(row.map(|row| shared::nothing_recorded(&row.record, now)));
         }
-        self.append(id, now, facts, shared::decide_anew(now))
+        let before = self.rows.get(&id).map(|row| row.record.version);
+        let recorded = self.append(id, now, facts, shared::decide_anew(now));
+        if let (Some(version), Some(row)) = (before, self.rows.get_mut(&id))
+            && made(Mistake::EvidenceDoesNotFence)
+        {
+            row.record.version = version;
+        }
+        recorded
     }
 
     fn record_at(

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use factum_core::evidence::PermissionKind;
+use factum_core::mistake::{Mistake, made};
 use factum_core::{ActionId, Evidence, EvidenceId, Fact, Known, Span, Timestamp};
 
 use crate::record::{
@@ -181,7 +182,7 @@ const ADMITTING: &str = "recording an action";
 
 /// The answer to a submission whose identity is known: the same intent joins, another one is a conflict.
 pub(crate) fn join(first: Record, submitted: &Action) -> Admitted {
-    if first.action.fingerprint == submitted.fingerprint {
+    if first.action.fingerprint == submitted.fingerprint || made(Mistake::OtherContentJoins) {
         return Admitted::Joined(Box::new(first));
     }
     let ours = &first.action.members;

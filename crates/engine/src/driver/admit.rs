@@ -8,8 +8,8 @@ use factum_core::{Fact, Known, Span, Timestamp, permit};
 use factum_store::{Action, Claim, NextRow, Record};
 
 use super::gate::Heard;
-use super::held::{Doing, Held, conditions, in_flight_row};
-use super::{ActionId, Command, Driver, SendOut};
+use super::held::{conditions, in_flight_row};
+use super::{ActionId, Command, Driver};
 use factum_core::permission::Marked;
 
 /// A first mark that may be committed with the submission.
@@ -71,22 +71,8 @@ impl Driver {
         let Some(admitting) = self.admitting.remove(&action) else {
             return;
         };
-        let permission = admitting.marked.durable();
-        let doing = Doing::Sending(permission.request());
-        out.push(Command::Send(Box::new(SendOut {
-            record: record.clone(),
-            permission,
-            reuse: admitting.reuse,
-        })));
-        self.held.insert(
-            action,
-            Held {
-                claim: Some(claim),
-                record,
-                doing,
-                look_again: admitting.look_again,
-            },
-        );
+        let right = (admitting.marked, admitting.reuse);
+        self.write_out(Some(claim), record, right, admitting.look_again, out);
     }
 
     /// Nothing was recorded under this id: it joined another action, was refused, or the store could not write. Where it is

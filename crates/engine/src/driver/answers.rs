@@ -1,6 +1,7 @@
 //! The store's answers to commands, as the events that the driver hears. Pure: whoever carries a command out, the tokio shell
 //! or the simulator, brings the answer and hands the event on.
 
+use factum_core::mistake::{Mistake, made};
 use factum_core::{ActionId, Evidence, Fact, Span, Timestamp};
 use factum_store::{Admitted, Claim, Claimed, Committed, Record, Recorded, StoreError};
 
@@ -112,6 +113,7 @@ pub fn claimed(action: ActionId, answer: Result<Claimed, StoreError>, now: Times
         Ok(Claimed::Held(claim, record)) => Event::Claimed(claim, record),
         Ok(Claimed::Busy(until)) => Event::NotClaimed(action, Some(until)),
         Ok(Claimed::Gone) => Event::NotClaimed(action, None),
+        Err(_) if made(Mistake::ErrorForgets) => Event::NotClaimed(action, None),
         Err(error) => Event::NotClaimed(action, Some(now + rest_after(&error))),
     }
 }

@@ -237,9 +237,9 @@ fn write_or_rest(record: &Record, facts: Vec<Fact>, next: &Next, now: Timestamp)
         .into_iter()
         .flatten()
         .filter(|_| !settled);
-    let passed = |at: &Timestamp| record.known.last_at().is_some_and(|last| last >= *at);
+    // What has passed is recorded by now, or calls for nothing: it is not waited for.
     Decision::Rest {
-        at: ends.filter(|at| !passed(at)).chain(row.at).min(),
+        at: ends.filter(|at| *at > now).chain(row.at).min(),
     }
 }
 

@@ -17,6 +17,8 @@ mod waiting;
 use std::collections::{BTreeMap, BTreeSet};
 
 use factum_core::evidence::{AnswerClass, RequestRef};
+use factum_core::mistake::{Mistake, made};
+use factum_core::permission::Marked;
 use factum_core::{ActionId, Fact, Promises, Scope, Span, Timestamp, WorkerNonce};
 use factum_store::{Claim, Due, NextRow, Record};
 
@@ -64,6 +66,9 @@ struct Claiming {
     /// Something was heard about it meanwhile, which the record that the claim brings may not hold yet.
     look_again: bool,
 }
+
+/// How long an action rests that somebody still holds although its lease seems to be over.
+const BUSY_REST: Span = Span::from_secs(1);
 
 /// How long an action rests that something broke off for.
 const BROKEN_REST: Span = Span::from_secs(60);
@@ -408,6 +413,8 @@ impl Driver {
     /// Somebody else has it, or it is not there: unless something was heard since that was found out.
     fn not_claimed(&mut self, action: ActionId, free_at: Option<Timestamp>, now: Timestamp) {
         self.waiting.arrived(action);
+        // A claim that is over by our clock and not by the store's is not asked for again and again.
+        let free_at = free_at.map(|at| if at > now { at } else { now + BUSY_REST });
         if let Some(claiming) = self.claiming.remove(&action)
             && let Some(at) = free_at.or(claiming.look_again.then_some(now))
         {
@@ -429,22 +436,7 @@ impl Driver {
         let look_again = held.look_again;
         match held.doing {
             Doing::Marked { marked, reuse } => {
-                let permission = marked.durable();
-                let doing = Doing::Sending(permission.request());
-                out.push(Command::Send(Box::new(SendOut {
-                    record: record.clone(),
-                    permission,
-                    reuse,
-                })));
-                self.held.insert(
-                    action,
-                    Held {
-                        claim: Some(claim),
-                        record,
-                        doing,
-                        look_again,
-                    },
-                );
+                self.write_out(Some(claim), record, (marked, reuse), look_again, out);
             }
             Doing::Deciding
             | Doing::Sending(_)
@@ -465,6 +457,31 @@ impl Driver {
         }
     }
 
+    /// The mark is durable: the request may be written.
+    fn write_out(
+        &mut self,
+        claim: Option<Claim>,
+        record: Box<Record>,
+        (marked, reuse): (Marked, bool),
+        look_again: bool,
+        out: &mut Vec<Command>,
+    ) {
+        let permission = marked.durable();
+        let doing = Doing::Sending(permission.request());
+        out.push(Command::Send(Box::new(SendOut {
+            record: record.clone(),
+            permission,
+            reuse,
+        })));
+        let held = Held {
+            claim,
+            record,
+            doing,
+            look_again,
+        };
+        self.held.insert(held.record.id(), held);
+    }
+
     /// A refused decision is dropped and made anew; refused evidence is recorded without the claim.
     fn not_committed(
         &mut self,
@@ -478,10 +495,18 @@ impl Driver {
         };
         let destination = held.record.action.scope.destination.clone();
         match held.doing {
+            Doing::Settling(_) if made(Mistake::EvidenceDroppedWhenStale) => {
+                self.waiting.enqueue(action, destination, again);
+            }
             Doing::Settling(facts) => self.record(action, facts, held.record, out),
+            Doing::Marked { marked, reuse } if made(Mistake::DoubtfulMarkSent) => {
+                self.write_out(None, held.record, (marked, reuse), held.look_again, out);
+            }
             Doing::Marked { .. } => {
                 // The place at the gate was taken for a request that will not be written.
-                self.leave_gate(action, &destination, Heard::NotBegun, now);
+                if !made(Mistake::PlaceKept) {
+                    self.leave_gate(action, &destination, Heard::NotBegun, now);
+                }
                 self.waiting.enqueue(action, destination, again);
             }
             Doing::Deciding | Doing::Sending(_) | Doing::Asking | Doing::Recording => {

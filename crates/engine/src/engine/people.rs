@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 
 use super::{Cancelled, Engine};
 use crate::driver::answers::due_at;
+use crate::left_behind::with_the_order;
 use crate::problem::{Code, Problem};
 use crate::rulings::{check_applies, verdict_applies};
 use crate::shell::{Change, Message, Shared};
@@ -81,8 +82,14 @@ impl Engine {
             let Some(fact) = follows(&record, at)? else {
                 return Ok(record);
             };
+            let mut facts = Vec::new();
+            if let Fact::Verdict(verdict) = &fact {
+                let restore = self.shared.store.restore().await?;
+                facts.extend(with_the_order(&record, verdict, restore.as_ref()));
+            }
+            facts.push(fact);
             if self
-                .record_as(id, Some(record.version), vec![fact])
+                .record_as(id, Some(record.version), facts)
                 .await?
                 .is_some()
             {

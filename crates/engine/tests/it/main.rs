@@ -4,7 +4,6 @@
 
 mod byte_noise;
 mod bytes;
-mod explorer;
 mod faulty;
 mod forgotten;
 mod operators;

@@ -167,6 +167,39 @@ async fn a_closed_unknown_can_be_withdrawn() {
     assert_eq!(ordered.await.unwrap_err().code, Code::DoesNotApply);
 }
 
+/// R18, law 8: what a restore has to say about an action in review, or about a closed one, puts it in no limbo.
+#[tokio::test]
+async fn what_stood_in_review_stands_there_after_a_restore() {
+    let store = Arc::new(FaultyStore::new());
+    let lost = |_: Permission, _: CarriedRequest| {
+        std::future::ready(Carried::Unknown("their process died".to_owned()))
+    };
+    let engine = start(&store, lost).await;
+    let (asked, closed) = (submit(&engine, "a").await, submit(&engine, "b").await);
+    assert_eq!(rested(&engine, asked).await, State::OutcomeUnknown);
+    assert_eq!(rested(&engine, closed).await, State::OutcomeUnknown);
+    let ruled = engine.rule(closed, Ruling::CannotBeKnown, "ana", "no trace");
+    ruled.await.unwrap();
+    let stands = async |engine: &Engine| {
+        let wanted = [(asked, "review"), (closed, "none")];
+        for (id, step) in wanted {
+            rested(engine, id).await;
+            let record = engine.load(id).await.unwrap();
+            assert!(record.known.restored_at().is_some(), "it is maybe sent");
+            while engine.load(id).await.unwrap().next.step != step {
+                tokio::task::yield_now().await;
+            }
+        }
+    };
+    engine.shutdown(PATIENCE).await;
+    store.restart();
+    store.declare_restored(None).await.unwrap();
+    let engine = start(&store, lost).await;
+    stands(&engine).await;
+    engine.declare_restored(None).await.unwrap();
+    stands(&engine).await;
+}
+
 /// R5, law 4: what a person has seen there may be what a cancel on its way takes back, so no verdict is taken meanwhile.
 #[tokio::test]
 async fn no_verdict_is_taken_while_a_cancel_is_on_its_way() {

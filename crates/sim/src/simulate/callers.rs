@@ -1,0 +1,604 @@
+//! Everybody outside the engine: callers who want effects and repeat themselves, people who withdraw and rule, operators who
+//! hold, restore and release, and the machine's own troubles.
+
+use factum_core::evidence::{Callback, Receipt, Ruling, Verdict};
+use factum_core::{ActionId, Fact, Span};
+use factum_engine::admission::Terms;
+use factum_engine::driver::Event;
+use factum_engine::driver::answers::due_at;
+use factum_engine::left_behind::with_the_order;
+use factum_engine::rulings::{answers_too, check_applies, verdict_applies};
+use factum_engine::{Code, Submission};
+use factum_store::{Admitted, Record, Store, StoreError};
+use serde_json::json;
+
+use super::laws::Excused;
+use super::options::Trouble;
+use super::process::Task;
+use super::world::{BEGIN, Happening, World, ready};
+
+/// An effect that a caller wants.
+pub(super) struct Intent {
+    /// The submission's text; a repeat is the same text.
+    pub(super) text: String,
+    /// The same identity with other content.
+    other: String,
+    pub(super) tenant: &'static str,
+    pub(super) op: usize,
+    /// What an answer with 2xx has named.
+    pub(super) acknowledged: Option<ActionId>,
+    /// The deadline had passed, or a restore took it and it came too late: nothing is wanted any more.
+    pub(super) given_up: bool,
+    tried_other: bool,
+    /// A person ordered a send.
+    ordered: bool,
+    /// What of the laws does not hold it, and why.
+    pub(super) excused: Excused,
+}
+
+/// What somebody outside does.
+pub(super) enum Outside {
+    Start(usize),
+    GoOn(usize, factum_core::WorkerNonce),
+    Kill,
+    Stop,
+    End,
+    Step,
+    DiskFull(bool),
+    Pause(bool),
+    Person,
+    Backup,
+    Restore,
+    Release,
+}
+
+/// How somebody outside comes to do something.
+type Make = fn() -> Outside;
+
+/// What happens of each kind of trouble, and one less than how often at the most.
+const OFTEN: &[(Trouble, u64, Make)] = &[
+    (Trouble::Kills, 6, || Outside::Kill),
+    (Trouble::Kills, 2, || Outside::End),
+    (Trouble::Stops, 4, || Outside::Stop),
+    (Trouble::ClockSteps, 2, || Outside::Step),
+    (Trouble::DiskFull, 1, || Outside::DiskFull(true)),
+    (Trouble::Pauses, 2, || Outside::Pause(true)),
+    (Trouble::Withdrawals, 4, || Outside::Person),
+    (Trouble::Verdicts, 8, || Outside::Person),
+    (Trouble::WrongVerdicts, 4, || Outside::Person),
+];
+
+impl World {
+    // ---- what is planned
+
+    /// The intents of this run, and when their callers first come.
+    pub(super) fn intend(&mut self) {
+        for n in 0..self.options.actions {
+            let intent = self.intent(n);
+            self.intents.push(intent);
+            let when = self.dice.callers.micros(self.options.wild_secs * 500_000);
+            self.plan(Span::from_micros(when), Happening::Caller(n));
+        }
+    }
+
+    fn intent(&mut self, n: usize) -> Intent {
+        let deadlines = self.options.has(Trouble::Deadlines);
+        let dice = &mut self.dice.callers;
+        let op = dice.index(self.lines.len());
+        let behave = dice.one_of(&[
+            "",
+            "",
+            "",
+            "",
+            "",
+            "",
+            "reject",
+            "decline",
+            "ok_false",
+            "complete_then_fail",
+        ]);
+        // Two tenants use the same words for different effects.
+        let (tenant, key) = if dice.chance(50) {
+            (["north", "south"][n % 2], format!("k{}", n / 2))
+        } else {
+            ("west", format!("k{n}"))
+        };
+        let at = |secs: i64| json!(jiff_text(BEGIN + secs * 1_000_000));
+        let wild = self.options.wild_secs;
+        let mut body = json!({
+            "destination": self.lines[op].destination,
+            "operation": "do",
+            "payload": {"business": format!("b{n}"), "order": n},
+        });
+        if !behave.is_empty() {
+            body["payload"]["behave"] = behave.into();
+        }
+        if dice.chance(70) {
+            body["key"] = key.into();
+        } else {
+            body["event"] = json!({"source": "chat", "id": format!("e{n}")});
+            body["effect"] = "one".into();
+        }
+        if deadlines && dice.chance(60) {
+            body["deadline"] = at(wild / 2 + dice.micros(wild));
+        }
+        if deadlines && dice.chance(20) {
+            body["not_before"] = at(dice.micros(wild / 2));
+        }
+        if dice.chance(50) {
+            body["intent_at"] = at(0);
+        }
+        let text = body.to_string();
+        body["payload"]["order"] = json!(n + 1_000);
+        let preference = &self.lines[op].operation.preference;
+        let twice = matches!(preference, factum_core::Preference::PreferDuplicate { .. });
+        Intent {
+            text,
+            other: body.to_string(),
+            tenant,
+            op,
+            acknowledged: None,
+            given_up: false,
+            tried_other: false,
+            ordered: false,
+            excused: if twice {
+                Excused::Duplicates
+            } else {
+                Excused::Nothing
+            },
+        }
+    }
+
+    /// What troubles there are, and when.
+    pub(super) fn trouble(&mut self) {
+        let secs = self.options.wild_secs;
+        for (trouble, most, make) in OFTEN {
+            if !self.options.has(*trouble) {
+                continue;
+            }
+            for _ in 0..=self.dice.fate.below(*most) {
+                let when = self.dice.fate.micros(secs * 1_000_000);
+                self.plan(Span::from_micros(when), Happening::Outside(make()));
+            }
+        }
+        if self.options.has(Trouble::Restores) && self.alone() {
+            let backup = self.dice.fate.micros(secs * 500_000);
+            let restore = backup + self.dice.fate.micros(secs * 500_000);
+            self.plan(
+                Span::from_micros(backup),
+                Happening::Outside(Outside::Backup),
+            );
+            self.plan(
+                Span::from_micros(restore),
+                Happening::Outside(Outside::Restore),
+            );
+        }
+    }
+
+    pub(super) fn outside(&mut self, outside: Outside) {
+        match outside {
+            Outside::Start(p) => self.start(p),
+            Outside::GoOn(p, nonce) => {
+                if self.processes[p].nonce == nonce {
+                    self.resume(p);
+                }
+            }
+            _ if self.calm => {}
+            Outside::Kill | Outside::Stop | Outside::End => {
+                let p = self.dice.fate.index(self.processes.len());
+                match outside {
+                    Outside::Kill => self.kill(p, "at any moment"),
+                    Outside::End => self.end(p),
+                    _ => {
+                        let secs = self.dice.fate.one_of(&[1, 10, 60, 200]);
+                        let span = Span::from_micros(self.dice.fate.micros(secs * 1_000_000));
+                        self.stop(p, span);
+                    }
+                }
+            }
+            Outside::Step => self.step_clock(),
+            Outside::DiskFull(full) => {
+                self.disk_full = full;
+                self.note(|_| format!("the disk is full: {full}"));
+                if full {
+                    let span = Span::from_micros(self.dice.fate.micros(60_000_000));
+                    self.plan(span, Happening::Outside(Outside::DiskFull(false)));
+                }
+            }
+            Outside::Pause(paused) => self.pause(paused),
+            Outside::Person => self.person(),
+            Outside::Backup => {
+                self.note(|_| "the store is copied".to_owned());
+                self.backup = Some(self.store.copy());
+            }
+            Outside::Restore => self.restore(),
+            Outside::Release => self.release(),
+        }
+    }
+
+    fn pause(&mut self, paused: bool) {
+        self.paused = paused;
+        self.note(|_| format!("an operator holds all sends: {paused}"));
+        for p in 0..self.processes.len() {
+            if self.processes[p].up {
+                self.task(p, Span::ZERO, Task::Hear(Event::Paused(paused)));
+            }
+        }
+        if paused {
+            let span = Span::from_micros(self.dice.fate.micros(90_000_000));
+            self.plan(span, Happening::Outside(Outside::Pause(false)));
+        }
+    }
+
+    /// The wall clock steps: where there is one host, under the store too.
+    fn step_clock(&mut self) {
+        // A restore is dated by the same clock: one that is wrong by more than a margin then is beyond every rule.
+        let most = if self.options.has(Trouble::Restores) {
+            20
+        } else {
+            120
+        };
+        let step = self.dice.fate.one_of(&[-most, -20, -1, 1]) * 1_000_000;
+        if self.alone() {
+            let to = self.wall_step() + step;
+            self.step_store_clock(to);
+            self.note(|_| format!("the wall clock steps to {} s", to / 1_000_000));
+            self.task(0, Span::from_secs(2), Task::LookAround);
+            return;
+        }
+        let p = self.dice.fate.index(self.processes.len());
+        self.processes[p].wall_step += step;
+        self.note(|_| format!("the wall clock of p{p} steps by {} s", step / 1_000_000));
+        self.task(p, Span::from_secs(2), Task::LookAround);
+    }
+
+    // ---- a copy of the store comes back
+
+    fn restore(&mut self) {
+        let Some(backup) = self.backup.take() else {
+            return;
+        };
+        self.kill(0, "its disk is gone");
+        self.store = backup;
+        self.handed.clear();
+        let declared = ready(self.store.declare_restored(None));
+        self.restored = true;
+        self.note(|_| format!("an older copy of the store is put in place: {declared:?}"));
+        for n in 0..self.intents.len() {
+            let kept = self.intents[n]
+                .acknowledged
+                .is_some_and(|id| self.stored(id).is_some());
+            self.touched.insert(n);
+            if self.intents[n].ordered {
+                // The copy may know the failure that a person then sent again for, and not the order: nobody can tell.
+                self.intents[n].excused.raise(Excused::Words);
+            }
+            if !kept {
+                self.intents[n].acknowledged = None;
+                let after = Span::from_micros(self.dice.fate.micros(90_000_000));
+                self.plan(after, Happening::Caller(n));
+            }
+        }
+        let after = Span::from_micros(self.dice.fate.micros(120_000_000));
+        self.plan(after, Happening::Outside(Outside::Release));
+    }
+
+    pub(super) fn release(&mut self) {
+        self.note(|_| "an operator releases the restore".to_owned());
+        let _ = ready(self.store.release_restore("ana".to_owned()));
+        for p in 0..self.processes.len() {
+            if self.processes[p].up {
+                self.task(p, Span::ZERO, Task::Hear(Event::RestoreReleased(true)));
+            }
+        }
+    }
+
+    pub(super) fn stored(&self, id: ActionId) -> Option<Record> {
+        ready(self.store.load(id)).ok().flatten()
+    }
+
+    // ---- callers
+
+    fn again(&mut self, n: usize) {
+        let after = Span::from_micros(500_000 + self.dice.callers.micros(8_000_000));
+        self.plan(after, Happening::Caller(n));
+    }
+
+    /// A caller submits, or repeats itself because nothing was answered.
+    pub(super) fn submit(&mut self, n: usize) {
+        if self.intents[n].given_up {
+            return;
+        }
+        let Some(p) = self.somebody() else {
+            return self.again(n);
+        };
+        let other = self.submits_other(n);
+        let intent = &self.intents[n];
+        let text = if other { &intent.other } else { &intent.text };
+        let checked = Submission::from_json(text)
+            .and_then(|submission| submission.check(intent.tenant, "ana"));
+        let checked = match checked {
+            Ok(checked) => checked,
+            Err(problem) => {
+                return self.breaks(0, || format!("a submission is refused: {problem}"));
+            }
+        };
+        if self.store_error(false).is_some() {
+            return self.again(n);
+        }
+        let now = super::world::store_now(&self.store);
+        let restore = ready(self.store.restore()).unwrap_or_default();
+        let terms = Terms {
+            keys: &self.keys,
+            operation: &self.lines[self.intents[n].op].operation,
+            restore: restore.as_ref(),
+            restore_grace: Span::from_secs(86_400),
+        };
+        let mut admission = match terms.admission(checked, now, self.dice.callers.next()) {
+            Ok(admission) => admission,
+            Err(problem) if problem.code == Code::DeadlinePassed => {
+                self.intents[n].given_up = true;
+                return;
+            }
+            Err(problem) => return self.breaks(0, || format!("nothing is admitted: {problem}")),
+        };
+        if self.reach(p, "C1") {
+            return self.again(n);
+        }
+        let at = self.process_now(p);
+        let first = if admission.facts.is_empty() {
+            self.processes[p].driver.first_mark(&admission.action, at)
+        } else {
+            None
+        };
+        let marked = first.is_some();
+        if let Some(first) = first {
+            admission.facts.push(first.fact);
+            admission.next = first.next;
+            admission.claim_for = Some((self.processes[p].nonce, first.lease));
+        }
+        self.task(
+            p,
+            Span::from_micros(300),
+            Task::Admit(n, Box::new(admission), marked),
+        );
+        // Whoever is not answered comes again; what was answered meanwhile is not asked for twice, but for the joke of it.
+        let patience = Span::from_micros(2_000_000 + self.dice.callers.micros(20_000_000));
+        self.plan(patience, Happening::Caller(n));
+        let tired = self.intents[n].acknowledged.is_some() && !self.dice.callers.chance(15);
+        self.intents[n].given_up |= tired;
+    }
+
+    /// Whether the same identity is tried with other content this time: once, when the first is certain to be there.
+    fn submits_other(&mut self, n: usize) -> bool {
+        let intent = &mut self.intents[n];
+        let may = !intent.tried_other
+            && intent.acknowledged.is_some()
+            && !self.options.has(Trouble::Restores);
+        let other = may && self.options.has(Trouble::Conflicts) && !self.calm;
+        intent.tried_other |= other;
+        other
+    }
+
+    /// What a submission was answered.
+    pub(super) fn answered(&mut self, n: usize, other: bool, answer: Result<Admitted, StoreError>) {
+        let record = match answer {
+            Ok(Admitted::Created(record, _) | Admitted::Joined(record)) => record,
+            Ok(Admitted::Conflict { .. }) => {
+                if !other {
+                    self.breaks(2, || {
+                        format!("b{n} is told that its own identity is another's")
+                    });
+                }
+                return;
+            }
+            Err(_) => return,
+        };
+        let id = record.id();
+        if other {
+            self.breaks(2, || {
+                format!("b{n} is joined by other content under its identity")
+            });
+            return;
+        }
+        if self.dice.callers.chance(5) && !self.calm {
+            self.note(|_| format!("the answer to the caller of a{n} is lost"));
+            return;
+        }
+        self.acknowledge(n, id, &record);
+    }
+
+    // ---- reports of destinations
+
+    pub(super) fn finish(&mut self, job: &str) {
+        let now = self.now;
+        let Some((business, said)) = self.place.finish(job, now, &mut self.dice.place) else {
+            return;
+        };
+        self.note(|_| format!("       {job} of {business} ends: {said:?}"));
+        if let Some(n) = self.intent_of(&business) {
+            self.touched.insert(n);
+        }
+        if self.has(Trouble::Callbacks) {
+            for _ in 0..self.dice.network.below(3) {
+                let after = Span::from_micros(self.dice.network.micros(60_000_000));
+                let called = Happening::Called(business.clone(), job.to_owned(), said.clone());
+                self.plan(after, called);
+            }
+        }
+    }
+
+    pub(super) fn called_back(
+        &mut self,
+        business: &str,
+        job: String,
+        said: Result<String, String>,
+    ) {
+        let Some(id) = self
+            .intent_of(business)
+            .and_then(|n| self.intents[n].acknowledged)
+        else {
+            return;
+        };
+        let callback = match said {
+            Ok(reference) => Callback::Positive(Receipt::new(reference)),
+            Err(why) => Callback::Negative { object: job, why },
+        };
+        self.record_and_look(id, vec![Fact::CalledBack(callback)]);
+    }
+
+    /// Facts from outside: recorded, and looked at by some process, as the engine does.
+    fn record_and_look(&mut self, id: ActionId, facts: Vec<Fact>) -> Vec<factum_core::EvidenceId> {
+        let Some(p) = self.somebody().filter(|_| self.store_error(true).is_none()) else {
+            return Vec::new();
+        };
+        let recorded = ready(self.store.record(id, facts)).ok().flatten();
+        let (Some(recorded), Some(record)) = (recorded, self.stored(id)) else {
+            return Vec::new();
+        };
+        self.touch(id);
+        self.task(
+            p,
+            Span::from_micros(900),
+            Task::Hear(due_at(&record, recorded.at)),
+        );
+        recorded.ids
+    }
+
+    // ---- people
+
+    fn person(&mut self) {
+        let acknowledged = |n: &usize| self.intents[*n].acknowledged.is_some();
+        let known: Vec<usize> = (0..self.intents.len()).filter(acknowledged).collect();
+        if known.is_empty() {
+            return;
+        }
+        let n = known[self.dice.people.index(known.len())];
+        let Some(record) = self.intents[n].acknowledged.and_then(|id| self.stored(id)) else {
+            return;
+        };
+        let (by, why) = ("ana".to_owned(), "seen".to_owned());
+        match self.dice.people.below(4) {
+            0 if self.has(Trouble::Withdrawals) && !record.status().state.is_final() => {
+                self.note(|_| format!("ana withdraws a{n}"));
+                self.record_and_look(record.id(), vec![Fact::CancelRequested { by, why }]);
+            }
+            1 if check_applies(&record).is_ok() => {
+                let at = super::world::store_now(&self.store);
+                self.note(|_| format!("ana has a{n} looked up again"));
+                self.record_and_look(record.id(), vec![Fact::CheckAgain { by, at }]);
+            }
+            _ if self.has(Trouble::Verdicts) || self.has(Trouble::WrongVerdicts) => {
+                self.rule(n, &record);
+            }
+            _ => {}
+        }
+    }
+
+    fn rule(&mut self, n: usize, record: &Record) {
+        let careless = self.has(Trouble::WrongVerdicts)
+            && (!self.has(Trouble::Verdicts) || self.dice.people.chance(30));
+        let ruling = self.ruling(n, careless);
+        let now = super::world::store_now(&self.store);
+        if verdict_applies(record, &record.status(), &ruling, now).is_err() {
+            return;
+        }
+        self.note(|_| format!("ana rules on a{n}: {ruling:?}"));
+        if ruling == Ruling::SendAgain {
+            self.intents[n].ordered = true;
+            self.intents[n].excused.raise(Excused::Duplicates);
+        }
+        if careless {
+            self.intents[n].excused.raise(Excused::Words);
+        }
+        let verdict = Verdict {
+            ruling,
+            by: "ana".to_owned(),
+            why: "seen".to_owned(),
+            at: now,
+            supersedes: record.known.answered_by_a_verdict(),
+        };
+        let restore = ready(self.store.restore()).unwrap_or_default();
+        let mut facts: Vec<Fact> = with_the_order(record, &verdict, restore.as_ref())
+            .into_iter()
+            .collect();
+        facts.push(Fact::Verdict(verdict));
+        let named = self.record_and_look(record.id(), facts);
+        let facts = self
+            .stored(record.id())
+            .map(|record| answers_too(&record, &named));
+        if let Some(facts) = facts.filter(|facts| !facts.is_empty()) {
+            self.record_and_look(record.id(), facts);
+        }
+    }
+
+    /// A person who looks there says what is true; one who orders a send takes the risk.
+    fn ruling(&mut self, n: usize, careless: bool) -> Ruling {
+        let business = format!("b{n}");
+        let there = self.place.count(&business) > 0;
+        let over =
+            self.flying.get(&n).is_none_or(|count| *count == 0) && !self.place.working(&business);
+        match (self.dice.people.below(4), there) {
+            (0, _) => Ruling::CannotBeKnown,
+            (1, _) => Ruling::SendAgain,
+            (_, true) if !careless => Ruling::Happened { receipt: None },
+            (_, false) if !careless && over => Ruling::DidNotHappen,
+            (2, _) if careless => Ruling::Happened { receipt: None },
+            (_, _) if careless => Ruling::DidNotHappen,
+            _ => Ruling::CannotBeKnown,
+        }
+    }
+
+    /// Everything that people and machines hold up is let go: from here on nothing fails.
+    pub(super) fn calm_down(&mut self) {
+        self.calm = true;
+        self.note(|_| "from here on nothing fails".to_owned());
+        self.disk_full = false;
+        self.pause(false);
+        if self.restored {
+            self.release();
+        }
+        for p in 0..self.processes.len() {
+            if self.processes[p].up {
+                self.resume(p);
+            } else {
+                self.start(p);
+            }
+        }
+    }
+
+    /// Whether everything rests, and nothing is on its way that could change that.
+    pub(super) fn at_rest(&self) -> bool {
+        (0..self.intents.len()).all(|n| {
+            self.rests(n)
+                && self.flying.get(&n).is_none_or(|count| *count == 0)
+                && !self.place.working(&format!("b{n}"))
+        })
+    }
+
+    /// Whether an intent needs nothing more that happens by itself.
+    pub(super) fn rests(&self, n: usize) -> bool {
+        let intent = &self.intents[n];
+        let Some(id) = intent.acknowledged else {
+            return intent.given_up;
+        };
+        let Some(record) = self.stored(id) else {
+            return true;
+        };
+        let status = record.status();
+        status.is_settled() || record.next.step == "review"
+    }
+}
+
+/// An instant as submissions write it.
+fn jiff_text(micros: i64) -> String {
+    // The begin of a run is 2027-01-15T08:00:00Z; a run lasts hours.
+    let secs = (micros - BEGIN) / 1_000_000 + 8 * 3_600;
+    let (day, rest) = (15 + secs / 86_400, secs % 86_400);
+    format!(
+        "2027-01-{day:02}T{:02}:{:02}:{:02}Z",
+        rest / 3_600,
+        rest / 60 % 60,
+        rest % 60
+    )
+}

@@ -381,6 +381,8 @@ impl World {
             Fault::Status { code } => (back, Wire::Whole(speech::server_error(code))),
             Fault::Redirect { code } => (back, Wire::Whole(speech::page(code, ""))),
             Fault::TooMany429 => (back, Wire::Whole(speech::error(429, "too_many"))),
+            // What hits reports is drawn where they are made; the answer is not touched by it.
+            _ => (back, Wire::Whole(answer)),
         };
         self.plan(after, Happening::In(nonce, Task::Brought(id, wire)));
     }

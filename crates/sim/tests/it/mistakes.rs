@@ -8,6 +8,7 @@ use std::path::Path;
 use factum_core::mistake::Mistake;
 use factum_sim::model::explore;
 use factum_sim::model::mistakes::shown;
+use factum_sim::simulate::{MISTAKES, Simulator};
 
 /// How far beyond the counter-example the same setting is explored without the mistake.
 const BEYOND: u64 = 20_000;
@@ -15,6 +16,15 @@ const BEYOND: u64 = 20_000;
 /// One row of the page.
 fn row(mistake: Mistake) -> Result<String, String> {
     let (rule, words) = (mistake.rule(), mistake.words());
+    if let Some((_, within)) = MISTAKES.iter().find(|(named, _)| *named == mistake) {
+        let Some((seed, broken)) = Simulator::new().notices(mistake, *within).by else {
+            return Err(format!("{mistake:?} was not noticed in {within} seeds"));
+        };
+        let law = broken.law;
+        return Ok(format!(
+            "| {rule} | {words} | the simulator, seed {seed} | law {law} | | |"
+        ));
+    }
     let Some(shown) = shown(mistake) else {
         return Ok(format!(
             "| {rule} | {words} | the simulator, or processes | | | |"

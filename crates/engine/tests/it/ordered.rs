@@ -36,7 +36,6 @@ fn destination(sandbox: bool) -> Destination {
         name: "place".to_owned(),
         provider: "own code".to_owned(),
         account: None,
-        callback_secrets: Vec::new(),
         reach: Reach::InProcess(Arc::new(carrier)),
         operations: BTreeMap::new(),
         any_operation: None,

@@ -7,7 +7,7 @@ use factum_engine::admission::Terms;
 use factum_engine::driver::Event;
 use factum_engine::driver::answers::due_at;
 use factum_engine::left_behind::with_the_order;
-use factum_engine::rulings::{answers_too, check_applies, verdict_applies};
+use factum_engine::rulings::{check_applies, verdict_applies};
 use factum_engine::{Code, Submission};
 use factum_store::{Admitted, Record, Store, StoreError};
 use serde_json::json;
@@ -523,13 +523,7 @@ impl World {
             .into_iter()
             .collect();
         facts.push(Fact::Verdict(verdict));
-        let named = self.record_and_look(record.id(), facts);
-        let facts = self
-            .stored(record.id())
-            .map(|record| answers_too(&record, &named));
-        if let Some(facts) = facts.filter(|facts| !facts.is_empty()) {
-            self.record_and_look(record.id(), facts);
-        }
+        self.record_and_look(record.id(), facts);
     }
 
     /// A person who looks there says what is true; one who orders a send takes the risk.

@@ -118,6 +118,7 @@ impl World {
         let policies = lines.iter().map(|line| {
             let promises = line.operation.promises.clone();
             let policy = DestinationPolicy {
+                place: None,
                 gate,
                 operations: BTreeMap::from([("do".to_owned(), promises)]),
                 any_operation: None,

@@ -87,6 +87,10 @@ pub(crate) enum Command {
     #[cfg(feature = "proof")]
     #[command(after_help = crate::commands::model::HELP)]
     Model(crate::commands::model::Args),
+    /// Run the engine's own logic under faults from seeds, and check every law in each run
+    #[cfg(feature = "proof")]
+    #[command(after_help = crate::commands::sim::HELP)]
+    Sim(crate::commands::sim::Args),
 }
 
 fn after_help() -> String {
@@ -136,6 +140,8 @@ impl Command {
             Self::Explain(args) => explain::run(&args, out),
             #[cfg(feature = "proof")]
             Self::Model(args) => crate::commands::model::run(&args, out),
+            #[cfg(feature = "proof")]
+            Self::Sim(args) => crate::commands::sim::run(&args, out),
         }
     }
 }

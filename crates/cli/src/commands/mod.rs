@@ -14,6 +14,8 @@ pub(crate) mod list;
 pub(crate) mod model;
 pub(crate) mod review;
 pub(crate) mod serve;
+#[cfg(feature = "proof")]
+pub(crate) mod sim;
 pub(crate) mod status;
 pub(crate) mod submit;
 pub(crate) mod submit_file;

@@ -1,0 +1,208 @@
+//! `factum sim`: runs of the simulator from seeds, and the deliberate mistakes that it and the model have to notice. Only in
+//! builds with the feature `proof`.
+
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use factum_core::mistake::Mistake;
+use factum_sim::model::mistakes::shown;
+use factum_sim::simulate::{MISTAKES, Options, Outcome, Simulator, Tally};
+use serde_json::{Value, json};
+
+use crate::exit;
+use crate::failure::Failure;
+use crate::out::Out;
+
+pub(crate) const HELP: &str = "\
+A seed decides everything about a run. One that breaks a law is printed with its options, made as small as it gets, with what \
+happened in it; it goes to seeds.txt of the crate sim with a sentence.\n\n\
+Examples:\n  factum sim --seeds 1000 --json\n  factum sim --seed 8434 --explain\n  factum sim --self-test --json";
+
+/// Runs that break a law and are shown; the others are counted.
+const SHOWN_MAX: usize = 3;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// How many seeds
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    seeds: u64,
+    /// No new seed after so long
+    #[arg(long, value_name = "M")]
+    minutes: Option<u64>,
+    /// The first seed
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+    /// Say what happens in the first seed, step by step
+    #[arg(long)]
+    explain: bool,
+    /// One run with these options, as a broken run prints them
+    #[arg(long, value_name = "OPTIONS", conflicts_with_all = ["seeds", "minutes", "self_test"])]
+    replay: Option<String>,
+    /// Make every deliberate mistake in turn, and see whether it is noticed
+    #[arg(long)]
+    self_test: bool,
+    /// Threads, each with seeds of its own
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    threads: usize,
+}
+
+pub(crate) fn run(args: &Args, out: Out) -> Result<ExitCode, Failure> {
+    if args.self_test {
+        return Ok(self_test(out));
+    }
+    if let Some(text) = &args.replay {
+        let options = Options::parse(text).map_err(|wrong| {
+            Failure::usage(
+                format!("--replay: {wrong}"),
+                "give the options of a run as it was printed, or only its seed",
+            )
+        })?;
+        return Ok(explain(&options, out));
+    }
+    if args.explain {
+        return Ok(explain(&Options::drawn(args.seed), out));
+    }
+    Ok(explore(args, out))
+}
+
+fn explain(options: &Options, out: Out) -> ExitCode {
+    let outcome = Simulator::new().explain(options);
+    out.line(format_args!("{}\n{}", outcome.options, outcome.trace));
+    exit::code(match outcome.broken {
+        None => exit::OK,
+        Some(broken) => {
+            out.line(format_args!("law {}: {}", broken.law, broken.saw));
+            exit::FINDINGS
+        }
+    })
+}
+
+/// What the threads add up.
+#[derive(Default)]
+struct Sum {
+    seeds: u64,
+    tally: Tally,
+    broken: Vec<Outcome>,
+}
+
+fn explore(args: &Args, out: Out) -> ExitCode {
+    let started = Instant::now();
+    let bound = args
+        .minutes
+        .map(|minutes| Duration::from_secs(minutes * 60));
+    let (next, sum) = (AtomicU64::new(0), Mutex::new(Sum::default()));
+    std::thread::scope(|scope| {
+        for _ in 0..args.threads.max(1) {
+            scope.spawn(|| {
+                let simulator = Simulator::new();
+                while bound.is_none_or(|bound| started.elapsed() < bound) {
+                    let n = next.fetch_add(1, Ordering::Relaxed);
+                    if n >= args.seeds {
+                        return;
+                    }
+                    let outcome = simulator.run(&Options::drawn(args.seed + n));
+                    let Ok(mut sum) = sum.lock() else { return };
+                    sum.seeds += 1;
+                    sum.tally.add(&outcome.tally);
+                    if outcome.broken.is_some() {
+                        sum.broken.push(outcome);
+                    }
+                }
+            });
+        }
+    });
+    let sum = sum.into_inner().unwrap_or_default();
+    report(&sum, started.elapsed(), out);
+    exit::code(if sum.broken.is_empty() {
+        exit::OK
+    } else {
+        exit::FINDINGS
+    })
+}
+
+fn report(sum: &Sum, took: Duration, out: Out) {
+    let simulator = Simulator::new();
+    for outcome in sum.broken.iter().take(SHOWN_MAX) {
+        let small = simulator.shrink(&outcome.options);
+        let why = small.broken.as_ref().or(outcome.broken.as_ref());
+        let why = why.map_or(String::new(), |broken| {
+            format!("law {}: {}", broken.law, broken.saw)
+        });
+        out.note(format_args!(
+            "seed {}\nas small as it gets: {}\n{}{why}",
+            outcome.options, small.options, small.trace
+        ));
+    }
+    let Tally {
+        steps,
+        actions,
+        kills,
+        effects,
+        duplicates,
+        missing,
+        ..
+    } = sum.tally;
+    let Tally {
+        false_success,
+        false_failure,
+        lost,
+        ..
+    } = sum.tally;
+    let seconds = took.as_secs().max(1);
+    if out.json {
+        out.value(&json!({
+            "violations": sum.broken.len(), "seeds": sum.seeds, "seconds": seconds, "states": steps, "actions": actions,
+            "kills": kills, "effects": effects, "duplicates": duplicates, "missing": missing,
+            "false_success": false_success, "false_failure": false_failure, "lost": lost,
+        }));
+    } else {
+        out.line(format_args!(
+            "{} seeds in {seconds} s: {actions} actions, {steps} steps, {kills} kills, {effects} effects; {} broke a law",
+            sum.seeds,
+            sum.broken.len()
+        ));
+    }
+}
+
+/// Every mistake, by whoever has to notice it.
+fn self_test(out: Out) -> ExitCode {
+    let simulator = Simulator::new();
+    let rows: Vec<Value> = Mistake::ALL
+        .iter()
+        .filter_map(|mistake| noticed(&simulator, *mistake))
+        .inspect(|row| {
+            out.note(format_args!(
+                "{} {}: {}",
+                row["rule"], row["mistake"], row["found"]
+            ));
+        })
+        .collect();
+    let found = rows.iter().filter(|row| row["found"] == true).count();
+    if out.json {
+        out.value(&json!({"deliberate_bugs": rows.len(), "found": found, "mistakes": rows}));
+    } else {
+        out.line(format_args!(
+            "{found} of {} deliberate mistakes are noticed",
+            rows.len()
+        ));
+    }
+    exit::code(if found == rows.len() {
+        exit::OK
+    } else {
+        exit::FINDINGS
+    })
+}
+
+/// What became of one mistake; `None` where neither simulator nor model has to notice it.
+fn noticed(simulator: &Simulator, mistake: Mistake) -> Option<Value> {
+    let row = |by: &str, found: bool, within: u64| json!({"rule": mistake.rule(), "mistake": mistake.words(), "by": by, "found": found, "within": within});
+    if let Some((_, within)) = MISTAKES.iter().find(|(named, _)| *named == mistake) {
+        let noticed = simulator.notices(mistake, *within);
+        let seeds = noticed.by.as_ref().map_or(*within, |(seed, _)| seed + 1);
+        return Some(row("seeds", noticed.by.is_some(), seeds));
+    }
+    let (found, _) = shown(mistake)?.explore_with(mistake);
+    Some(row("states", found.broken.is_some(), found.states))
+}

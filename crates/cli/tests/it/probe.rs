@@ -2,6 +2,8 @@
 //!
 //! Effects are counted in the testbed's own ledger.
 
+mod lies;
+
 use serde_json::Value;
 
 use crate::support::{Bed, Folder, Ran, configuration, ended_with_input};

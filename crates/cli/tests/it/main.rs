@@ -6,6 +6,7 @@
 
 mod access;
 mod admin;
+mod callbacks;
 mod contract;
 #[cfg(feature = "failpoints")]
 mod crash;

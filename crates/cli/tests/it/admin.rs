@@ -148,8 +148,9 @@ fn a_restore_is_declared_and_released_without_a_server_too() {
         "--copy-until",
         "2026-01-01T00:00:00Z",
     ]);
-    // An intent that was formed after the restore cannot have been sent before it.
-    let now = jiff::Timestamp::now().to_string();
+    // An intent that was formed after the restore, whatever the clocks say, cannot have been sent before it.
+    let later = jiff::SignedDuration::from_secs(60);
+    let now = (jiff::Timestamp::now() + later).to_string();
     let words = [
         "submit",
         "bed",

@@ -73,12 +73,15 @@ async fn an_escape_clause_takes_the_window_from_the_request_that_it_speaks_of() 
 /// its repeat would undo newer work, and a person decides.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_harmless_effect_is_not_repeated_over_newer_work_on_its_subject() {
+    let neither = include_str!("../../../../contracts/testbed/neither.sync.toml").replace(
+        "[[claims]]\n",
+        "[[claims]]\nabout = \"/consequence\"\nperson = \"the testbed's own code\"\ndate = \"2026-11-29\"\n\n[[claims]]\n",
+    );
     let folder = contracts(&[(
         "neither.sync.toml",
-        include_str!("../../../../contracts/testbed/neither.sync.toml"),
+        &neither,
         "consequence = \"costly\"",
-        "consequence = \"harmless\"\n\
-         claims = [{ about = \"/consequence\", person = \"the testbed's own code\", date = \"2026-11-29\" }]",
+        "consequence = \"harmless\"",
     )]);
     for (subject, state, deliveries) in [
         ("ticket/77", "outcome_unknown", 1),
@@ -180,9 +183,9 @@ async fn a_key_that_an_answer_shows_to_be_ignored_is_not_relied_on() {
 /// nothing there.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_key_is_not_sent_to_another_host_where_it_is_known_per_host() {
-    for (scope, state, deliveries) in [
-        ("scope = [\"endpoint\", \"host\"]", "outcome_unknown", 1),
-        ("scope = [\"endpoint\", \"account\"]", "succeeded", 2),
+    for (scope, state, sent_again) in [
+        ("scope = [\"endpoint\", \"host\"]", "outcome_unknown", false),
+        ("scope = [\"endpoint\", \"account\"]", "succeeded", true),
     ] {
         let own = contracts(&[("key.sync.toml", KEY_SYNC, "scope = \"endpoint\"", scope)]);
         let folder = tempfile::tempdir().unwrap();
@@ -217,15 +220,12 @@ async fn a_key_is_not_sent_to_another_host_where_it_is_known_per_host() {
         let status = factum.wait_status(id, PATIENCE).await.unwrap();
         let counts = testbed.ledger().counts(&Filter::business("k"));
         assert_eq!(
-            (
-                status.state,
-                counts.deliveries_of("k"),
-                counts.effects_of("k")
-            ),
-            (state, deliveries, 1),
+            (status.state, counts.deliveries_of("k") > 1),
+            (state, sent_again),
             "{scope}: {:?}",
             factum.evidence(id).await
         );
+        // The first one may land later than the decision is made.
         assert!(counts.effects_of("k") <= 1);
     }
 }

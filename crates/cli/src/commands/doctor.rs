@@ -165,16 +165,15 @@ async fn destinations(place: &Place, offline: bool, report: &mut Report) {
     }
 }
 
-/// Callbacks that nothing can be checked with are refused, so that what waits for one waits in vain.
+/// Callbacks are a choice: without a secret none is taken, and nothing waits for one. One that cannot be read is a mistake.
 async fn callbacks(destination: &Destination, about: &str, report: &mut Report) {
     if !destination.takes_callbacks() {
         return;
     }
     if destination.callback_secrets.is_empty() {
-        report.warning(
+        report.ok(
             about,
-            "its contracts describe callbacks, and no secret is configured to check them with: none is taken, and none waited for",
-            "add `callback = { secrets = [\"env:NAME\"] }`, and give it the address: factum destination callback NAME",
+            "its contracts describe callbacks; without `callback = { secrets = [\"env:NAME\"] }` none is taken, and none waited for",
         );
         return;
     }

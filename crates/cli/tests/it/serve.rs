@@ -96,7 +96,7 @@ fn a_configuration_with_an_error_is_refused_with_its_line() {
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("FACTUM_SERVER__LISEN"), "{ran:?}");
 
-    folder.write("factum.toml", "store.url = \"postgres://x\"\n");
+    folder.write("factum.toml", "store.url = \"mysql://db\"\n");
     let (code, problem) = folder.refused(&["serve", "--listen", "127.0.0.1:0"]);
     assert_eq!((code, problem["member"].as_str()), (2, Some("/store/url")));
 }

@@ -156,6 +156,7 @@ fn report(sum: &Sum, took: Duration, out: Out) {
             "violations": sum.broken.len(), "seeds": sum.seeds, "seconds": seconds, "states": steps, "actions": actions,
             "kills": kills, "effects": effects, "duplicates": duplicates, "missing": missing,
             "false_success": false_success, "false_failure": false_failure, "lost": lost,
+            "broken": sum.broken.iter().filter_map(broken).collect::<Vec<_>>(),
         }));
     } else {
         out.line(format_args!(
@@ -164,6 +165,13 @@ fn report(sum: &Sum, took: Duration, out: Out) {
             sum.broken.len()
         ));
     }
+}
+
+/// What has to be known of a run in which a law broke, to see it again.
+fn broken(outcome: &Outcome) -> Option<Value> {
+    let broken = outcome.broken.as_ref()?;
+    let options = outcome.options.to_string();
+    Some(json!({"options": options, "law": broken.law, "saw": broken.saw}))
 }
 
 /// Every mistake, by whoever has to notice it.

@@ -18,7 +18,7 @@ fn desk(bed: &Bed) -> Folder {
 
 #[test]
 fn tickets_at_a_stand_in_that_loses_answers_are_opened_once_each() {
-    const TICKETS: usize = 10;
+    const TICKETS: usize = 30;
     let words = [
         "--stand-in",
         "zendesk.ticket.create",

@@ -563,6 +563,11 @@ impl World {
 
     /// Whether everything rests, and nothing is on its way that could change that.
     pub(super) fn at_rest(&self) -> bool {
+        // What came back is written down before the action that it is about goes out of a process's hands.
+        let mut working = self.processes.iter().filter(|process| process.up);
+        if working.any(|process| process.driver.under_way() > 0) {
+            return false;
+        }
         (0..self.intents.len()).all(|n| {
             self.rests(n)
                 && self.flying.get(&n).is_none_or(|count| *count == 0)

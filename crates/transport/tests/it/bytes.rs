@@ -50,11 +50,21 @@ pub(crate) fn answer(bytes: &[u8]) {
     }
 }
 
-/// Whether the answer's own end shows where it ends.
+/// Whether the answer's own end shows where it ends. A coding that is not chunked at last ends with the connection (RFC 9112,
+/// section 6.3), as an answer without any length does.
 fn says_its_length(answer: &HttpAnswer) -> bool {
-    answer.header("content-length").is_some()
-        || answer.header("transfer-encoding").is_some()
-        || matches!(answer.status, 204 | 304)
+    let last = |codings: &str| {
+        codings
+            .rsplit(',')
+            .next()
+            .unwrap_or_default()
+            .trim()
+            .to_lowercase()
+    };
+    match answer.header("transfer-encoding") {
+        Some(codings) => last(codings) == "chunked",
+        None => answer.header("content-length").is_some() || matches!(answer.status, 204 | 304),
+    }
 }
 
 fn check(answer: &HttpAnswer, bytes: &[u8]) {

@@ -26,13 +26,13 @@ use factum_core::{ActionId, Evidence, Fact, IdentityHash, Lane, Span, Timestamp,
 
 use self::clock::{Anchored, Local};
 use self::pool::{Connections, Does, Value};
-use self::write::Fence;
 use crate::cache::Cache;
 use crate::clock::{Clock, RisingClock};
 use crate::record::{
     Admission, Admitted, Claim, Claimed, Committed, Due, Filter, NextRow, Record, Recorded, Restore,
 };
 use crate::report::{Delivered, KeptReport, Name, Report, ReportFilter};
+use crate::shared::Fence;
 use crate::{Answer, Store, StoreError, StoreErrorKind};
 
 pub use self::outbox::{OutboxId, OutboxOutcome, OutboxRow};

@@ -160,6 +160,28 @@ impl Claims {
     }
 }
 
+/// A claim as it is checked: which action, token and version, and how it stood with its subject.
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+#[derive(Clone, Copy)]
+pub(crate) struct Fence {
+    pub(crate) action: ActionId,
+    pub(crate) token: u64,
+    pub(crate) version: u64,
+    pub(crate) overtaken: bool,
+}
+
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+impl Fence {
+    pub(crate) fn of(claim: &Claim) -> Self {
+        Self {
+            action: claim.action,
+            token: claim.token,
+            version: claim.version,
+            overtaken: claim.overtaken,
+        }
+    }
+}
+
 /// Refuses an action whose id was not made for its identity: every index begins with the lane.
 pub(crate) fn sound(action: &Action) -> Result<(), StoreError> {
     if action.intent.action.lane() == action.identity_hash.lane() {

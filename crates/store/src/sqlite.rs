@@ -34,7 +34,6 @@ use tokio::sync::oneshot::channel;
 
 use self::job::Call;
 use self::lock::Lock;
-use self::ops::Fence;
 use self::readers::{Damaged, Readers};
 use self::tail::Progress;
 use self::writer::{Message, Work};
@@ -43,7 +42,7 @@ use crate::record::{
     Admission, Admitted, Claim, Claimed, Committed, Due, Filter, NextRow, Record, Recorded, Restore,
 };
 use crate::report::{Delivered, KeptReport, Name, Report, ReportFilter};
-use crate::shared::Claims;
+use crate::shared::{Claims, Fence};
 use crate::{Answer, Store, StoreError, StoreErrorKind};
 
 pub use self::verify::Verified;

@@ -15,7 +15,7 @@ use crate::record::{
     identity_text,
 };
 use crate::report::{Name, names_in};
-use crate::shared::Overtaker;
+use crate::shared::{Fence, Overtaker};
 use crate::{StoreError, StoreErrorKind, matching, shared};
 
 const ADMITTING: &str = "recording an action";
@@ -513,24 +513,4 @@ fn marks(evidence: &[Evidence]) -> bool {
     evidence
         .iter()
         .any(|one| matches!(one.fact, Fact::Marked(_) | Fact::CancelMarked(_)))
-}
-
-/// A claim as it is checked: which action, token and version.
-#[derive(Clone, Copy)]
-pub(super) struct Fence {
-    pub(super) action: ActionId,
-    pub(super) token: u64,
-    pub(super) version: u64,
-    pub(super) overtaken: bool,
-}
-
-impl Fence {
-    pub(super) fn of(claim: &Claim) -> Self {
-        Self {
-            action: claim.action,
-            token: claim.token,
-            version: claim.version,
-            overtaken: claim.overtaken,
-        }
-    }
 }

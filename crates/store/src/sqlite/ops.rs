@@ -7,10 +7,9 @@ use super::meta;
 use super::reports::OnFile;
 use super::row::{self, Standing, damaged};
 use super::writer::Work;
-use crate::record::{
-    Admission, Admitted, Claim, Claimed, Committed, NextRow, Record, Recorded, Restore,
-};
+use crate::record::{Admission, Admitted, Claimed, Committed, NextRow, Record, Recorded, Restore};
 use crate::report::Name;
+use crate::shared::Fence;
 use crate::{StoreError, matching, shared};
 
 pub(super) const ADMITTING: &str = "recording an action";
@@ -135,26 +134,6 @@ pub(super) fn record_at(
         return Ok(Some(Committed::Stale));
     }
     Ok(record(work, id, facts)?.map(Committed::Durable))
-}
-
-/// A claim as it is checked: which action, token and version, and how it stood with its subject.
-#[derive(Clone, Copy)]
-pub(super) struct Fence {
-    pub(super) action: ActionId,
-    pub(super) token: u64,
-    pub(super) version: u64,
-    pub(super) overtaken: bool,
-}
-
-impl Fence {
-    pub(super) fn of(claim: &Claim) -> Self {
-        Self {
-            action: claim.action,
-            token: claim.token,
-            version: claim.version,
-            overtaken: claim.overtaken,
-        }
-    }
 }
 
 /// Writes a decision, if the claim still holds and nothing was recorded meanwhile.

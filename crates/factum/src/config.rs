@@ -56,6 +56,8 @@ pub struct StoreConfig {
     pub connections: usize,
     /// How often each worker looks for new rows in the outbox in PostgreSQL; a notification wakes it before.
     pub outbox_poll: Wait,
+    /// Whether PostgreSQL keeps statements under a name between two uses. Unset, it does unless a pooler stands in between.
+    pub prepared: Option<bool>,
 }
 
 /// `[limits]`.
@@ -227,6 +229,7 @@ impl Default for StoreConfig {
             folder: PathBuf::from("./factum-data"),
             connections: 10,
             outbox_poll: Wait(factum_core::Span::from_millis(100)),
+            prepared: None,
         }
     }
 }

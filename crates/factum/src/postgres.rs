@@ -94,17 +94,20 @@ pub async fn wake(client: &Client) -> Result<(), tokio_postgres::Error> {
 
 /// The tasks that pick up. They end when this is dropped.
 pub(crate) struct Pickup {
-    tasks: [AbortHandle; 2],
+    tasks: Vec<AbortHandle>,
 }
 
 impl Pickup {
     /// Starts picking up.
     pub(crate) fn start(engine: Arc<Engine>, store: Arc<PostgresStore>, every: Duration) -> Self {
         let wake = Arc::new(Notify::new());
-        let listening = tokio::spawn(listen(store.clone(), wake.clone()));
+        // Behind a pooler nothing would be heard, and a connection be taken for it.
+        let listening =
+            (!store.is_pooled()).then(|| tokio::spawn(listen(store.clone(), wake.clone())));
         let looking = tokio::spawn(pick_up(engine, store, wake, every));
+        let tasks = listening.iter().chain([&looking]);
         Self {
-            tasks: [listening.abort_handle(), looking.abort_handle()],
+            tasks: tasks.map(tokio::task::JoinHandle::abort_handle).collect(),
         }
     }
 }

@@ -224,9 +224,15 @@ async fn open(place: Place, keys: Option<Keys>, config: &Config) -> Result<Opene
             let keys = keys.map_or_else(|| home.keys(Path::new("")), Ok)?;
             let options = PostgresOptions {
                 connections: config.store.connections,
+                prepared: config.store.prepared,
                 ..PostgresOptions::new(url, StoreKeys(keys.checksum()))
             };
             let postgres = Arc::new(PostgresStore::open(options).await?);
+            if postgres.is_pooled() {
+                tracing::info!(
+                    "a pooler stands before the database: nobody listens, and time-outs are those of the role"
+                );
+            }
             Ok(Opened {
                 store: postgres.clone(),
                 keys,

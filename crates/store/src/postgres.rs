@@ -2,12 +2,12 @@
 //!
 //! Every write is one statement on one lane, so it is its own transaction; claims are leases in the row of the action, by the
 //! database's clock, fenced by a token and by the version. There are no triggers, no advisory locks, no session state and no
-//! clock in any statement, so the tables distribute by lane. A pooler in transaction mode may stand in between if it keeps
-//! prepared statements apart. What was answered is durable as far as `synchronous_commit` and the standbys promise. Rows carry
+//! clock in any statement, so the tables distribute by lane, and a pooler in transaction mode may stand in between. What was answered is durable as far as `synchronous_commit` and the standbys promise. Rows carry
 //! no checksums of ours: the cluster's own (`initdb --data-checksums`) are for that.
 //!
 //! Read `pool` for what becomes of a lost answer, and `write` for how it is resolved.
 
+mod bound;
 mod clock;
 mod fault;
 mod outbox;
@@ -16,6 +16,7 @@ mod read;
 mod reports;
 mod row;
 mod schema;
+mod session;
 mod write;
 
 use std::collections::BTreeMap;
@@ -24,8 +25,9 @@ use std::time::Duration;
 
 use factum_core::{ActionId, Evidence, Fact, IdentityHash, Lane, Span, Timestamp, WorkerNonce};
 
+use self::bound::Value;
 use self::clock::{Anchored, Local};
-use self::pool::{Connections, Does, Value};
+use self::pool::{Connections, Does};
 use crate::cache::Cache;
 use crate::clock::{Clock, RisingClock};
 use crate::record::{
@@ -49,6 +51,9 @@ pub struct Options {
     pub connections: usize,
     /// How long a connection and an answer are waited for.
     pub patience: Duration,
+    /// Whether the database keeps statements under a name between two uses, which saves it the planning. Where `None`, it does so
+    /// unless a pooler stands in between.
+    pub prepared: Option<bool>,
     /// In place of the database's clock, for tests.
     pub clock: Option<Clock>,
 }
@@ -62,6 +67,7 @@ impl Options {
             keys,
             connections: 10,
             patience: Duration::from_secs(5),
+            prepared: None,
             clock: None,
         }
     }
@@ -101,7 +107,9 @@ impl PostgresStore {
                         StoreErrorKind::Database(format!("the connection string: {error}")),
                     )
                 })?;
-        let connections = Connections::new(config, options.connections.max(1), options.patience)?;
+        let size = options.connections.max(1);
+        let connections =
+            Connections::open(config, size, options.patience, options.prepared).await?;
         let mut connection = connections.one(OPENING).await?;
         schema::migrate(&mut connection).await?;
         drop(connection);
@@ -118,6 +126,13 @@ impl PostgresStore {
         Ok(Self {
             inner: Arc::new(inner),
         })
+    }
+
+    /// Whether a pooler stands between this worker and the database, as found out at the opening: then nobody can listen, and
+    /// time-outs are those of the role.
+    #[must_use]
+    pub fn is_pooled(&self) -> bool {
+        self.inner.connections.is_pooled()
     }
 
     /// Gives the connections back; later calls answer that the store is unavailable.

@@ -15,6 +15,7 @@ mod destination;
 mod doctor;
 mod explain;
 mod file;
+mod pgbouncer;
 mod postgres;
 mod probe;
 mod review;

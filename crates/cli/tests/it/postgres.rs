@@ -3,9 +3,9 @@
 //! `FACTUM_TEST_POSTGRES` names a server whose user may make databases; each case has one of its own. Nothing here talks to
 //! the engines' tables.
 
-mod database;
+pub(crate) mod database;
 mod failover;
-mod workers;
+pub(crate) mod workers;
 
 use std::collections::BTreeMap;
 

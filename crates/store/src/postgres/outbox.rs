@@ -10,7 +10,8 @@ use factum_core::{ActionId, Span, Timestamp};
 use tokio_postgres::{AsyncMessage, NoTls};
 use uuid::Uuid;
 
-use super::pool::{Does, Value};
+use super::bound::Value;
+use super::pool::Does;
 use super::row::{count, uuid};
 use super::{PostgresStore, fault};
 use crate::{StoreError, StoreErrorKind};

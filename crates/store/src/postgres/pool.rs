@@ -6,14 +6,13 @@
 use std::time::Duration;
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime, Timeouts};
-use tokio_postgres::types::ToSql;
+use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Config, NoTls, Row};
 
+use super::bound::{Value, typed};
 use super::fault::{self, Meaning};
+use super::session;
 use crate::{StoreError, StoreErrorKind};
-
-/// A bound value.
-pub(super) type Value<'a> = &'a (dyn ToSql + Sync);
 
 /// What becomes of a statement whose answer is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,26 +30,27 @@ const TRIES: u32 = 6;
 pub(super) struct Connections {
     pool: Pool,
     config: Config,
+    /// A pooler stands in between: what belongs to a session is lost from one statement to the next.
+    pooled: bool,
+    /// Whether the database keeps statements under a name, for the next time.
+    prepared: bool,
     /// How long the answer to one statement is waited for; the database gives up a little earlier.
     patience: Duration,
 }
 
 impl Connections {
-    pub(super) fn new(
+    /// Connects once, to find out whether what is asked for at the beginning of a session is there in its statements.
+    /// `prepared` is what the operator wants; by default statements are prepared where that is so.
+    pub(super) async fn open(
         mut config: Config,
         size: usize,
         patience: Duration,
+        prepared: Option<bool>,
     ) -> Result<Self, StoreError> {
-        let limit = patience.as_millis();
-        let earlier = limit.saturating_sub(limit / 10).max(1);
-        let given = config.get_options().unwrap_or_default().to_owned();
-        config.options(format!(
-            "{given} -c default_transaction_isolation=read\\ committed -c statement_timeout={earlier} \
-             -c lock_timeout={earlier} -c idle_in_transaction_session_timeout={limit}"
-        ));
         config.application_name("factum");
         config.connect_timeout(patience);
         config.tcp_user_timeout(patience);
+        let session = session::Session::meet(config, patience).await?;
         let manager = ManagerConfig {
             recycling_method: RecyclingMethod::Fast,
         };
@@ -59,7 +59,8 @@ impl Connections {
             create: Some(patience),
             recycle: Some(patience),
         };
-        let pool = Pool::builder(Manager::from_config(config.clone(), NoTls, manager))
+        let manager = Manager::from_config(session.config.clone(), NoTls, manager);
+        let pool = Pool::builder(manager)
             .max_size(size)
             .timeouts(timeouts)
             .runtime(Runtime::Tokio1)
@@ -69,9 +70,16 @@ impl Connections {
             })?;
         Ok(Self {
             pool,
-            config,
+            config: session.config,
+            pooled: session.pooled,
+            prepared: prepared.unwrap_or(!session.pooled),
             patience,
         })
+    }
+
+    /// Whether a pooler stands in between, so that nothing may rest on a session.
+    pub(super) fn is_pooled(&self) -> bool {
+        self.pooled
     }
 
     /// A connection of its own, for what is more than one statement.
@@ -127,7 +135,14 @@ impl Connections {
         values: &[Value<'_>],
     ) -> Result<Result<Vec<Row>, Failed>, StoreError> {
         let connection = self.one(doing).await?;
-        let preparing = connection.prepare_cached(sql);
+        let typed = typed(values);
+        if !self.prepared {
+            let asked = connection.query_typed(sql, &typed);
+            let answered = tokio::time::timeout(self.patience, asked).await;
+            return Ok(self.answered(connection, answered));
+        }
+        let (values, types): (Vec<&(dyn ToSql + Sync)>, Vec<Type>) = typed.into_iter().unzip();
+        let preparing = connection.prepare_typed_cached(sql, &types);
         let statement = match tokio::time::timeout(self.patience, preparing).await {
             Ok(Ok(statement)) => statement,
             // Nothing was sent yet but the text of the statement.
@@ -138,15 +153,25 @@ impl Connections {
                 return Err(StoreError::new(doing, StoreErrorKind::Unavailable(text)));
             }
         };
-        let asked = connection.query(&statement, values);
-        Ok(match tokio::time::timeout(self.patience, asked).await {
-            Ok(answered) => answered.map_err(Failed::Said),
-            Err(_) => {
-                // Its answer may still come: nobody else may read it as theirs.
+        let asked = connection.query(&statement, &values);
+        let answered = tokio::time::timeout(self.patience, asked).await;
+        Ok(self.answered(connection, answered))
+    }
+
+    /// What came back on a connection. One that is silent is not used again: its answer may still come, and nobody else may read
+    /// it as theirs.
+    fn answered(
+        &self,
+        connection: Object,
+        answered: Result<Result<Vec<Row>, tokio_postgres::Error>, tokio::time::error::Elapsed>,
+    ) -> Result<Vec<Row>, Failed> {
+        answered.map_or_else(
+            |_| {
                 drop(Object::take(connection));
                 Err(Failed::Silent(self.patience))
-            }
-        })
+            },
+            |said| said.map_err(Failed::Said),
+        )
     }
 }
 

@@ -7,7 +7,8 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::Inner;
-use super::pool::{Does, Value};
+use super::bound::Value;
+use super::pool::Does;
 use super::row::{self, action_id, count, lane, uuid};
 use crate::StoreError;
 use crate::record::{Action, Due, Filter, Record};

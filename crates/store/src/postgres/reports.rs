@@ -11,7 +11,8 @@ use factum_core::{ActionId, Fact, Timestamp};
 use tokio_postgres::Row;
 
 use super::Inner;
-use super::pool::{Does, Value};
+use super::bound::Value;
+use super::pool::Does;
 use super::row::{action_id, count, lane, signed, uuid};
 use crate::encoding::{read_readings, readings_text};
 use crate::matching::{self, Known, REPORTS_MAX};

@@ -1,6 +1,7 @@
 //! The schema: numbered migrations, forward only, and which databases are refused.
 
 use tokio_postgres::Client;
+use tokio_postgres::types::Type;
 
 use super::fault;
 use crate::{StoreError, StoreErrorKind};
@@ -39,7 +40,8 @@ pub(super) async fn migrate(client: &mut Client) -> Result<(), StoreError> {
             .await
             .map_err(failed)?;
         let found = transaction
-            .query_one(
+            // Without a name: behind a pooler the name would outlive this transaction in somebody else's session.
+            .query_typed_one(
                 "SELECT coalesce(max(version), 0)::int8 FROM factum.version",
                 &[],
             )
@@ -55,9 +57,9 @@ pub(super) async fn migrate(client: &mut Client) -> Result<(), StoreError> {
         if found < version {
             transaction.batch_execute(text).await.map_err(failed)?;
             transaction
-                .execute(
+                .query_typed(
                     "INSERT INTO factum.version (version) VALUES ($1)",
-                    &[&version],
+                    &[(&version, Type::INT8)],
                 )
                 .await
                 .map_err(failed)?;

@@ -6,7 +6,8 @@
 use factum_core::{ActionId, Evidence, Fact, Span, Timestamp};
 
 use super::Inner;
-use super::pool::{Does, Unanswered, Value};
+use super::bound::Value;
+use super::pool::{Does, Unanswered};
 use super::reports::hashes_of;
 use super::row::{count, damaged, lane, signed, uuid};
 use crate::encoding::{fact_text, head_text};

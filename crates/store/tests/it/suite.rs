@@ -56,6 +56,18 @@ pub(crate) async fn postgres() -> Ready {
     }
 }
 
+/// A PostgreSQL store in a database of its own, through a pooler in transaction mode.
+#[cfg(feature = "postgres")]
+pub(crate) async fn pgbouncer() -> Ready {
+    let clock = TestClock::new();
+    let database = crate::pgbouncer::behind(&crate::postgres::Database::make().await);
+    Ready {
+        store: Arc::new(database.open(Some(clock.clock())).await),
+        clock,
+        _files: None,
+    }
+}
+
 /// Runs cases of one module against each backend.
 macro_rules! on_each_store {
     ($($case:ident),+ $(,)?) => {
@@ -73,6 +85,12 @@ macro_rules! on_each_store {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             #[ignore = "needs PostgreSQL; ./test starts one"]
             async fn $case() { super::$case($crate::suite::postgres().await).await; })+
+        }
+        #[cfg(feature = "postgres")]
+        mod pgbouncer {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            #[ignore = "needs PgBouncer before PostgreSQL; ./test starts both"]
+            async fn $case() { super::$case($crate::suite::pgbouncer().await).await; })+
         }
     };
 }

@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use factum_core::{ActionId, Evidence, Fact, IdentityHash, Span, Timestamp, WorkerNonce};
 use factum_store::{
-    Admission, Admitted, Answer, Claim, Claimed, Committed, Delivered, Due, Filter, KeptReport,
-    Name, NextRow, Record, Recorded, Report, ReportFilter, Restore, Store,
+    Admission, Admitted, Answer, Change, Claim, Claimed, Committed, Delivered, Due, Entry,
+    EntryFilter, EntryKey, EntryVersion, Filter, KeptReport, Kind, Name, NextRow, Record, Recorded,
+    Registered, Report, ReportFilter, Restore, Store,
 };
 
 /// The engine's setting by which sends are held.
@@ -114,6 +115,34 @@ impl Store for Held {
 
     fn contract(&self, digest: [u8; 32]) -> Answer<'_, Option<String>> {
         self.0.contract(digest)
+    }
+
+    fn entry(&self, key: EntryKey) -> Answer<'_, Option<Entry>> {
+        self.0.entry(key)
+    }
+
+    fn entries(&self, filter: EntryFilter) -> Answer<'_, Vec<Entry>> {
+        self.0.entries(filter)
+    }
+
+    fn entries_due(&self, kind: Kind, until: Timestamp, limit: usize) -> Answer<'_, Vec<Entry>> {
+        self.0.entries_due(kind, until, limit)
+    }
+
+    fn entry_history(&self, key: EntryKey) -> Answer<'_, Vec<EntryVersion>> {
+        self.0.entry_history(key)
+    }
+
+    fn change(&self, changes: Vec<Change>) -> Answer<'_, Registered> {
+        self.0.change(changes)
+    }
+
+    fn forget_entries(&self, kind: Kind, before: Timestamp, limit: usize) -> Answer<'_, u64> {
+        self.0.forget_entries(kind, before, limit)
+    }
+
+    fn edition(&self) -> Answer<'_, u64> {
+        self.0.edition()
     }
 
     fn set_setting(&self, name: &'static str, value: Option<String>) -> Answer<'_, ()> {

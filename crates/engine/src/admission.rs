@@ -81,6 +81,8 @@ impl Terms<'_> {
             },
             names: names.unwrap_or_default(),
             claim_for: None,
+            under: None,
+            entries: Vec::new(),
         })
     }
 

@@ -20,6 +20,7 @@ pub mod memory;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 pub mod record;
+pub mod register;
 pub mod report;
 mod shared;
 #[cfg(feature = "sqlite")]
@@ -43,6 +44,7 @@ pub use record::{
     Action, Admission, Admitted, Claim, Claimed, Committed, Content, Conversation, Due, Filter,
     MemberHash, NextRow, Record, Recorded, Restore,
 };
+pub use register::{Change, Changed, Entry, EntryFilter, EntryKey, EntryVersion, Kind, Registered};
 pub use report::{Delivered, KeptReport, Name, Reading, Report, ReportFilter, ReportId, Site};
 
 /// A store's answer, some time later. The memory store's futures are ready at once.
@@ -161,6 +163,31 @@ pub trait Store: Send + Sync + 'static {
 
     /// The text of the contract with this digest.
     fn contract(&self, digest: [u8; 32]) -> Answer<'_, Option<String>>;
+
+    /// One entry of the register.
+    fn entry(&self, key: EntryKey) -> Answer<'_, Option<Entry>>;
+
+    /// Entries that match, by tenant and id, at most `filter.limit`. Fewer than that are all there are; damaged ones are left out.
+    fn entries(&self, filter: EntryFilter) -> Answer<'_, Vec<Entry>>;
+
+    /// Entries of a kind whose time has come, soonest first.
+    fn entries_due(&self, kind: Kind, until: Timestamp, limit: usize) -> Answer<'_, Vec<Entry>>;
+
+    /// All versions of an entry, oldest first.
+    fn entry_history(&self, key: EntryKey) -> Answer<'_, Vec<EntryVersion>>;
+
+    /// Changes entries, all or none, each at the version that it was read at. Repeating it after a lost answer is
+    /// [`Registered::Stale`], or durable where the store can tell that the first try was.
+    fn change(&self, changes: Vec<Change>) -> Answer<'_, Registered>;
+
+    /// Forgets entries of a kind, with their versions, that were last changed before an instant; gives how many of at most
+    /// `limit`. Authority is never forgotten: that is an error.
+    fn forget_entries(&self, kind: Kind, before: Timestamp, limit: usize) -> Answer<'_, u64>;
+
+    /// How often authority has changed ([`Kind::is_authority`]). Decisions are made under an edition, and a submission
+    /// ([`Admission::under`]) or a mark ([`Claim::under`]) that was decided under another one is not written: what was changed
+    /// before it, by whichever worker, holds for it.
+    fn edition(&self) -> Answer<'_, u64>;
 
     /// A store-wide setting, such as `paused`.
     fn setting(&self, name: &'static str) -> Answer<'_, Option<String>>;

@@ -1,20 +1,23 @@
 //! A store in memory, for tests and the simulator: its futures are ready at once, its clock is handed in, and it iterates in
 //! the order of its keys only. It keeps the same promises as the others except that nothing survives the process.
 
+mod register;
+mod reports;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::ready;
 use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use factum_core::evidence::Callback;
 use factum_core::mistake::{Mistake, made};
 use factum_core::{ActionId, Evidence, Fact, IdentityHash, Span, Timestamp, WorkerNonce};
 
 use crate::clock::{Clock, RisingClock};
-use crate::matching::{self, Known, REPORTS_MAX, Shelf};
+use crate::matching::{self, Known};
 use crate::record::{
     Admission, Admitted, Claim, Claimed, Committed, Due, Filter, NextRow, Record, Recorded, Restore,
 };
+use crate::register::{Change, Entry, EntryFilter, EntryKey, EntryVersion, Kind, Registered};
 use crate::report::{Delivered, KeptReport, Name, Report, ReportFilter};
 use crate::shared::{self, Claims, Overtaker};
 use crate::{Answer, Store, StoreError, StoreErrorKind};
@@ -35,6 +38,7 @@ struct Inner {
     reports: BTreeMap<u64, KeptReport>,
     contracts: BTreeMap<[u8; 32], String>,
     settings: BTreeMap<&'static str, String>,
+    register: register::Register,
     restore: Option<Restore>,
     stamped: Option<Timestamp>,
 }
@@ -76,6 +80,7 @@ impl MemoryStore {
                 reports: inner.reports.clone(),
                 contracts: inner.contracts.clone(),
                 settings: inner.settings.clone(),
+                register: inner.register.clone(),
                 restore: inner.restore.clone(),
                 stamped: inner.stamped,
             }),
@@ -113,12 +118,21 @@ impl Inner {
         later.any(|(_, row)| wanted.is(&row.record.action))
     }
 
+    /// Whether the register is still at this edition, where it has to be.
+    fn is_under(&self, edition: Option<u64>) -> bool {
+        edition.is_none_or(|edition| edition == self.register.edition)
+    }
+
     fn admit(&mut self, admission: Admission, now: Timestamp) -> Result<Admitted, StoreError> {
-        shared::sound(&admission.action)?;
+        shared::sound(&admission)?;
         let identity = admission.action.identity_hash;
         if let Some(first) = self.identities.get(&identity).and_then(|id| self.row(*id)) {
             return Ok(shared::join(first, &admission.action));
         }
+        if !self.is_under(admission.under) || !self.register.fits(&admission.entries) {
+            return Ok(Admitted::Stale);
+        }
+        let entries = admission.entries.clone();
         let (wish, mut names) = (admission.claim_for, admission.names.clone());
         names.extend(matching::names_of(&admission.facts));
         let (mut record, evidence) = shared::admitted(admission, now);
@@ -140,7 +154,8 @@ impl Inner {
         let place = matching::place(&record);
         self.rows.insert(id, row);
         self.stamped = Some(now);
-        let shelf = &mut OnShelf { inner: self, now };
+        self.register.make(entries, now);
+        let shelf = &mut reports::OnShelf { inner: self, now };
         if matching::name_action(shelf, id, place, names)? {
             let record = self.row(id).unwrap_or(record);
             return Ok(Admitted::Created(Box::new(record), None));
@@ -170,7 +185,7 @@ impl Inner {
         let Some(place) = self.rows.get(&id).map(|row| matching::place(&row.record)) else {
             return Ok(false);
         };
-        matching::name_action(&mut OnShelf { inner: self, now }, id, place, names)
+        matching::name_action(&mut reports::OnShelf { inner: self, now }, id, place, names)
     }
 
     fn append_only(
@@ -240,7 +255,9 @@ impl Inner {
     ) -> Result<Committed, StoreError> {
         let current = self.rows.get(&claim.action).is_some_and(|row| {
             let unmoved = || self.is_overtaken(&row.record) == claim.overtaken;
-            row.record.version == claim.version && (!shared::rests_on_subject(&facts) || unmoved())
+            row.record.version == claim.version
+                && (!shared::rests_on_subject(&facts) || unmoved())
+                && (!shared::rests_on_authority(&facts) || self.is_under(claim.under))
         }) || made(Mistake::CommitNotFenced);
         if !current || !self.claims.holds(claim.action, claim.token, now) {
             return Ok(Committed::Stale);
@@ -258,92 +275,6 @@ impl Inner {
             Ok(claim) => Claimed::Held(claim, Box::new(record)),
             Err(until) => Claimed::Busy(until),
         }
-    }
-}
-
-impl Inner {
-    fn deliver(
-        &mut self,
-        report: Report,
-        forget_before: Timestamp,
-        now: Timestamp,
-    ) -> Result<Delivered, StoreError> {
-        let mut kept = self.reports.values();
-        if let Some(known) = kept.find(|kept| kept.report.id == report.id) {
-            return Ok(Delivered::Repeated(known.action));
-        }
-        let no = self.reports.last_key_value().map_or(1, |(no, _)| no + 1);
-        let kept = KeptReport {
-            no,
-            at: now,
-            report,
-            action: None,
-        };
-        self.reports.insert(no, kept.clone());
-        self.reports.retain(|old, kept| {
-            *old + REPORTS_MAX > no && (kept.at >= forget_before || *old == no)
-        });
-        self.stamped = Some(now);
-        matching::deliver(&mut OnShelf { inner: self, now }, &kept)
-    }
-}
-
-/// The store while reports and actions find each other.
-struct OnShelf<'a> {
-    inner: &'a mut Inner,
-    now: Timestamp,
-}
-
-impl Shelf for OnShelf<'_> {
-    fn known_by(&mut self, known: &Known) -> Result<Vec<ActionId>, StoreError> {
-        let named = self.inner.known_by.get(known);
-        Ok(named.into_iter().flatten().copied().collect())
-    }
-
-    fn know(&mut self, id: ActionId, known: &Known) -> Result<(), StoreError> {
-        self.inner
-            .known_by
-            .entry(known.clone())
-            .or_default()
-            .insert(id);
-        Ok(())
-    }
-
-    fn waiting(&mut self, known: &Known) -> Result<Vec<KeptReport>, StoreError> {
-        let carries = |kept: &&KeptReport| {
-            let readings = &kept.report.readings;
-            kept.action.is_none()
-                && kept.report.site == known.site
-                && readings.iter().any(|reading| {
-                    reading.operation == known.operation && reading.names.contains(&known.name)
-                })
-        };
-        Ok(self
-            .inner
-            .reports
-            .values()
-            .filter(carries)
-            .cloned()
-            .collect())
-    }
-
-    fn settle(&mut self, report: &KeptReport, id: ActionId) -> Result<(), StoreError> {
-        if let Some(kept) = self.inner.reports.get_mut(&report.no) {
-            kept.action = Some(id);
-        }
-        Ok(())
-    }
-
-    fn has(&mut self, id: ActionId, callback: &Callback) -> Result<bool, StoreError> {
-        let row = self.inner.rows.get(&id);
-        Ok(row.is_some_and(|row| row.record.known.has_called_back(callback)))
-    }
-
-    fn add(&mut self, id: ActionId, facts: Vec<Fact>) -> Result<(), StoreError> {
-        let next = shared::decide_anew(self.now);
-        self.inner
-            .append_only(id, self.now, facts, next)
-            .map(|_| ())
     }
 }
 
@@ -523,6 +454,35 @@ impl Store for MemoryStore {
 
     fn contract(&self, digest: [u8; 32]) -> Answer<'_, Option<String>> {
         answer(self.lock().contracts.get(&digest).cloned())
+    }
+
+    fn entry(&self, key: EntryKey) -> Answer<'_, Option<Entry>> {
+        answer(self.lock().register.entry(&key).cloned())
+    }
+
+    fn entries(&self, filter: EntryFilter) -> Answer<'_, Vec<Entry>> {
+        answer(self.lock().register.list(&filter))
+    }
+
+    fn entries_due(&self, kind: Kind, until: Timestamp, limit: usize) -> Answer<'_, Vec<Entry>> {
+        answer(self.lock().register.due(kind, until, limit))
+    }
+
+    fn entry_history(&self, key: EntryKey) -> Answer<'_, Vec<EntryVersion>> {
+        answer(self.lock().register.history(&key))
+    }
+
+    fn change(&self, changes: Vec<Change>) -> Answer<'_, Registered> {
+        let now = self.clock.now();
+        answer(self.lock().register.change(changes, now))
+    }
+
+    fn forget_entries(&self, kind: Kind, before: Timestamp, limit: usize) -> Answer<'_, u64> {
+        Box::pin(ready(self.lock().register.forget(kind, before, limit)))
+    }
+
+    fn edition(&self) -> Answer<'_, u64> {
+        answer(self.lock().register.edition)
     }
 
     fn setting(&self, name: &'static str) -> Answer<'_, Option<String>> {

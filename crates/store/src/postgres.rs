@@ -13,6 +13,7 @@ mod fault;
 mod outbox;
 mod pool;
 mod read;
+mod register;
 mod reports;
 mod row;
 mod schema;
@@ -33,6 +34,7 @@ use crate::clock::{Clock, RisingClock};
 use crate::record::{
     Admission, Admitted, Claim, Claimed, Committed, Due, Filter, NextRow, Record, Recorded, Restore,
 };
+use crate::register::{Change, Entry, EntryFilter, EntryKey, EntryVersion, Kind, Registered};
 use crate::report::{Delivered, KeptReport, Name, Report, ReportFilter};
 use crate::shared::Fence;
 use crate::{Answer, Store, StoreError, StoreErrorKind};
@@ -428,6 +430,34 @@ impl Store for PostgresStore {
 
     fn contract(&self, digest: [u8; 32]) -> Answer<'_, Option<String>> {
         Box::pin(self.inner.contract(digest))
+    }
+
+    fn entry(&self, key: EntryKey) -> Answer<'_, Option<Entry>> {
+        Box::pin(async move { self.inner.entry(&key).await })
+    }
+
+    fn entries(&self, filter: EntryFilter) -> Answer<'_, Vec<Entry>> {
+        Box::pin(async move { self.inner.entries(&filter).await })
+    }
+
+    fn entries_due(&self, kind: Kind, until: Timestamp, limit: usize) -> Answer<'_, Vec<Entry>> {
+        Box::pin(self.inner.entries_due(kind, until, limit))
+    }
+
+    fn entry_history(&self, key: EntryKey) -> Answer<'_, Vec<EntryVersion>> {
+        Box::pin(async move { self.inner.entry_history(&key).await })
+    }
+
+    fn change(&self, changes: Vec<Change>) -> Answer<'_, Registered> {
+        Box::pin(self.inner.change(changes))
+    }
+
+    fn forget_entries(&self, kind: Kind, before: Timestamp, limit: usize) -> Answer<'_, u64> {
+        Box::pin(self.inner.forget_entries(kind, before, limit))
+    }
+
+    fn edition(&self) -> Answer<'_, u64> {
+        Box::pin(self.inner.edition())
     }
 
     fn setting(&self, name: &'static str) -> Answer<'_, Option<String>> {

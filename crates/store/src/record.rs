@@ -8,6 +8,7 @@ use factum_core::{
     TraceContext, WorkerNonce,
 };
 
+use crate::register::Change;
 use crate::report::Name;
 
 /// Everything about an action that is fixed at submission.
@@ -78,6 +79,11 @@ pub struct Admission {
     pub names: Vec<Name>,
     /// Claim it for this worker, for this long. There is no claim if a report had waited for it.
     pub claim_for: Option<(WorkerNonce, Span)>,
+    /// The edition of the register that it was decided under. Under another one nothing is recorded: [`Admitted::Stale`].
+    pub under: Option<u64>,
+    /// Entries that are changed if the action is new, in its own transaction: both or neither. They lie in the action's lane
+    /// ([`crate::EntryKey::beside`]). One that is at another version leaves everything as it is: [`Admitted::Stale`].
+    pub entries: Vec<Change>,
 }
 
 /// What became of a submission.
@@ -94,6 +100,8 @@ pub enum Admitted {
         /// JSON pointers of the members that differ.
         members: Vec<String>,
     },
+    /// What it was decided on is not so any more: the edition, or an entry that was to change with it. Nothing was recorded.
+    Stale,
 }
 
 /// One action as it stands.
@@ -151,6 +159,8 @@ pub struct Claim {
     pub overtaken: bool,
     /// Free for others from then on.
     pub until: Timestamp,
+    /// The edition of the register that decisions are made under. Under another one no mark is written.
+    pub under: Option<u64>,
 }
 
 /// What became of a wish to claim.
@@ -192,6 +202,14 @@ impl Claim {
     /// The same hold, at the version that a commit brought.
     pub fn at_version(self, version: u64) -> Self {
         Self { version, ..self }
+    }
+
+    /// The same hold, with decisions made under this edition of the register.
+    pub fn under(self, edition: u64) -> Self {
+        Self {
+            under: Some(edition),
+            ..self
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use crate::record::{
     Action, Admission, Admitted, Claim, Filter, NextRow, Record, Recorded, Restore, identity_text,
     name_facts,
 };
+use crate::register::{Kind, are_distinct, makes_edition};
 use crate::{StoreError, StoreErrorKind};
 
 /// One hold on an action, as the store knows it.
@@ -63,6 +64,7 @@ impl Claims {
             version: read.version,
             overtaken: read.overtaken,
             until: held.until,
+            under: None,
         })
     }
 
@@ -168,6 +170,7 @@ pub(crate) struct Fence {
     pub(crate) token: u64,
     pub(crate) version: u64,
     pub(crate) overtaken: bool,
+    pub(crate) under: Option<u64>,
 }
 
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
@@ -178,16 +181,27 @@ impl Fence {
             token: claim.token,
             version: claim.version,
             overtaken: claim.overtaken,
+            under: claim.under,
         }
     }
 }
 
-/// Refuses an action whose id was not made for its identity: every index begins with the lane.
-pub(crate) fn sound(action: &Action) -> Result<(), StoreError> {
-    if action.intent.action.lane() == action.identity_hash.lane() {
+/// Refuses an action whose id was not made for its identity, and entries that are to change with it from elsewhere: every
+/// index begins with the lane.
+pub(crate) fn sound(admission: &Admission) -> Result<(), StoreError> {
+    let action = &admission.action;
+    let lane = action.intent.action.lane();
+    let text = if lane != action.identity_hash.lane() {
+        "the action's id carries another lane than its identity's first byte"
+    } else if admission.entries.iter().any(|one| one.key.lane() != lane) {
+        "an entry that is to change with the action lies in another lane"
+    } else if makes_edition(&admission.entries) {
+        "authority is changed by itself, not with an action"
+    } else if !are_distinct(&admission.entries) {
+        "an entry is changed once with an action"
+    } else {
         return Ok(());
-    }
-    let text = "the action's id carries another lane than its identity's first byte";
+    };
     Err(StoreError::new(
         ADMITTING,
         StoreErrorKind::Database(text.to_owned()),
@@ -263,6 +277,24 @@ pub(crate) fn rests_on_subject(facts: &[Fact]) -> bool {
         .iter()
         .any(|fact| matches!(fact, Fact::Marked(mark) if mark.permission != PermissionKind::First))
 }
+
+/// Whether a decision may hold only under the edition that it was made under: it lets an effect request begin.
+pub(crate) fn rests_on_authority(facts: &[Fact]) -> bool {
+    facts
+        .iter()
+        .any(|fact| matches!(fact, Fact::Marked(_) | Fact::CancelMarked(_)))
+}
+
+/// Authority is kept for good.
+pub(crate) fn may_be_forgotten(kind: Kind) -> Result<(), StoreError> {
+    if kind.is_authority() {
+        let text = format!("entries of the kind `{}` are never forgotten", kind.word());
+        return Err(StoreError::new(FORGETTING, StoreErrorKind::Database(text)));
+    }
+    Ok(())
+}
+
+pub(crate) const FORGETTING: &str = "forgetting entries";
 
 /// A new action as it stands right after its admission, and its first records.
 pub(crate) fn admitted(admission: Admission, now: Timestamp) -> (Record, Vec<Evidence>) {

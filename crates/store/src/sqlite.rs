@@ -14,6 +14,7 @@ mod open;
 mod ops;
 mod place;
 mod readers;
+mod register;
 mod reports;
 mod row;
 mod schema;
@@ -41,6 +42,7 @@ use crate::clock::{Clock, system_clock};
 use crate::record::{
     Admission, Admitted, Claim, Claimed, Committed, Due, Filter, NextRow, Record, Recorded, Restore,
 };
+use crate::register::{Change, Entry, EntryFilter, EntryKey, EntryVersion, Registered};
 use crate::report::{Delivered, KeptReport, Name, Report, ReportFilter};
 use crate::shared::{Claims, Fence};
 use crate::{Answer, Store, StoreError, StoreErrorKind};
@@ -399,6 +401,59 @@ impl Store for SqliteStore {
         const DOING: &str = "reading a contract";
         self.readers.ask(DOING, move |reader| {
             reader.plain(DOING, |conn| meta::contract(conn, digest))
+        })
+    }
+
+    fn entry(&self, key: EntryKey) -> Answer<'_, Option<Entry>> {
+        self.readers
+            .ask(register::READING, move |reader| reader.entry(&key))
+    }
+
+    fn entries(&self, filter: EntryFilter) -> Answer<'_, Vec<Entry>> {
+        self.readers
+            .ask(register::READING, move |reader| reader.entries(&filter))
+    }
+
+    fn entries_due(
+        &self,
+        kind: crate::Kind,
+        until: Timestamp,
+        limit: usize,
+    ) -> Answer<'_, Vec<Entry>> {
+        self.readers.ask(register::READING, move |reader| {
+            reader.entries_due(kind, until, limit)
+        })
+    }
+
+    fn entry_history(&self, key: EntryKey) -> Answer<'_, Vec<EntryVersion>> {
+        self.readers
+            .ask(register::READING, move |reader| reader.entry_history(&key))
+    }
+
+    fn change(&self, changes: Vec<Change>) -> Answer<'_, Registered> {
+        self.command(
+            (register::CHANGING, Kind::Writes),
+            move |work| register::change(work, &changes),
+            |_, _| {},
+        )
+    }
+
+    fn forget_entries(
+        &self,
+        kind: crate::Kind,
+        before: Timestamp,
+        limit: usize,
+    ) -> Answer<'_, u64> {
+        self.command(
+            (crate::shared::FORGETTING, Kind::Writes),
+            move |work| register::forget(work, kind, before, limit),
+            |_, _| {},
+        )
+    }
+
+    fn edition(&self) -> Answer<'_, u64> {
+        self.readers.ask(register::READING, |reader| {
+            reader.plain(register::READING, register::edition)
         })
     }
 

@@ -53,6 +53,7 @@ impl Engine {
                 })
             }
             Admitted::Conflict { first, members } => Err(conflict(&first, &members)),
+            Admitted::Stale => Err(stale()),
         }
     }
 
@@ -154,6 +155,14 @@ impl Engine {
             }
         }
     }
+}
+
+/// What it was decided on changed while it was on its way.
+fn stale() -> Problem {
+    let rule =
+        "what this submission rests on was changed while it was on its way; nothing was recorded";
+    let remedy = "try again; the same identity joins";
+    Problem::new(Code::StoreUnavailable, "", rule, remedy).after(Duration::from_secs(1))
 }
 
 fn shutting_down() -> Problem {

@@ -6,9 +6,10 @@ use std::sync::{Mutex, PoisonError};
 use factum_core::identity::IdentityHash;
 use factum_core::{ActionId, Evidence, Fact, Span, Timestamp, WorkerNonce};
 use factum_store::{
-    Admission, Admitted, Answer, Claim, Claimed, Committed, Delivered, Due, Filter, KeptReport,
-    MemoryStore, Name, NextRow, Record, Recorded, Report, ReportFilter, Restore, Store, StoreError,
-    StoreErrorKind, system_clock,
+    Admission, Admitted, Answer, Change, Claim, Claimed, Committed, Delivered, Due, Entry,
+    EntryFilter, EntryKey, EntryVersion, Filter, KeptReport, Kind, MemoryStore, Name, NextRow,
+    Record, Recorded, Registered, Report, ReportFilter, Restore, Store, StoreError, StoreErrorKind,
+    system_clock,
 };
 
 /// A failure that is still to come.
@@ -176,6 +177,34 @@ impl Store for FaultyStore {
 
     fn setting(&self, name: &'static str) -> Answer<'_, Option<String>> {
         self.inner.setting(name)
+    }
+
+    fn entry(&self, key: EntryKey) -> Answer<'_, Option<Entry>> {
+        self.inner.entry(key)
+    }
+
+    fn entries(&self, filter: EntryFilter) -> Answer<'_, Vec<Entry>> {
+        self.inner.entries(filter)
+    }
+
+    fn entries_due(&self, kind: Kind, until: Timestamp, limit: usize) -> Answer<'_, Vec<Entry>> {
+        self.inner.entries_due(kind, until, limit)
+    }
+
+    fn entry_history(&self, key: EntryKey) -> Answer<'_, Vec<EntryVersion>> {
+        self.inner.entry_history(key)
+    }
+
+    fn change(&self, changes: Vec<Change>) -> Answer<'_, Registered> {
+        self.inner.change(changes)
+    }
+
+    fn forget_entries(&self, kind: Kind, before: Timestamp, limit: usize) -> Answer<'_, u64> {
+        self.inner.forget_entries(kind, before, limit)
+    }
+
+    fn edition(&self) -> Answer<'_, u64> {
+        self.inner.edition()
     }
 
     fn set_setting(&self, name: &'static str, value: Option<String>) -> Answer<'_, ()> {

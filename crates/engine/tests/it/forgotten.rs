@@ -81,6 +81,8 @@ fn a_first_mark_in_doubt_is_found_again() {
         next: first.next,
         names: Vec::new(),
         claim_for: Some((factum_core::WorkerNonce(1), first.lease)),
+        under: None,
+        entries: Vec::new(),
     };
     let admitted = ready(world.store.admit(admission)).unwrap();
     assert!(matches!(admitted, Admitted::Created(_, Some(_))));
@@ -109,6 +111,8 @@ fn an_action_that_is_being_admitted_is_not_claimed_as_well() {
         next: first.next,
         names: Vec::new(),
         claim_for: Some((factum_core::WorkerNonce(1), first.lease)),
+        under: None,
+        entries: Vec::new(),
     };
     let Admitted::Created(record, Some(claim)) = ready(world.store.admit(admission)).unwrap()
     else {

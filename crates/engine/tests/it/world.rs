@@ -175,6 +175,8 @@ impl World {
             next,
             names: Vec::new(),
             claim_for: None,
+            under: None,
+            entries: Vec::new(),
         };
         assert!(matches!(
             ready(self.store.admit(admission)).unwrap(),

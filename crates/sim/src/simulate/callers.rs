@@ -392,7 +392,7 @@ impl World {
                 }
                 return;
             }
-            Err(_) => return,
+            Ok(Admitted::Stale) | Err(_) => return,
         };
         let id = record.id();
         if other {

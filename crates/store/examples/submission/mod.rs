@@ -54,5 +54,7 @@ pub(crate) fn admission(n: u64) -> Admission {
         },
         names: Vec::new(),
         claim_for: None,
+        under: None,
+        entries: Vec::new(),
     }
 }

@@ -8,6 +8,7 @@ use factum_core::{ActionId, Evidence, Fact, Span, Timestamp};
 use super::Inner;
 use super::bound::Value;
 use super::pool::{Does, Unanswered};
+use super::register::Wishes;
 use super::reports::hashes_of;
 use super::row::{count, damaged, lane, signed, uuid};
 use crate::encoding::{fact_text, head_text};
@@ -15,6 +16,7 @@ use crate::record::{
     Action, Admission, Admitted, Claim, Claimed, Committed, NextRow, Record, Recorded,
     identity_text,
 };
+use crate::register::Change;
 use crate::report::{Name, names_in};
 use crate::shared::{Fence, Overtaker};
 use crate::{StoreError, StoreErrorKind, matching, shared};
@@ -67,10 +69,23 @@ impl Log {
     }
 }
 
+/// What a submission rests on in the register, and changes there.
+struct Register {
+    under: Option<u64>,
+    entries: Vec<Change>,
+}
+
+impl Register {
+    /// Whether the register may be why nothing was written.
+    fn may_refuse(&self) -> bool {
+        self.under.is_some() || !self.entries.is_empty()
+    }
+}
+
 impl Inner {
     /// Records a new action, or joins the one that its identity names.
     pub(super) async fn admit(&self, admission: Admission) -> Result<Admitted, StoreError> {
-        shared::sound(&admission.action)?;
+        shared::sound(&admission)?;
         let now = self.now(ADMITTING).await?;
         let submitted = admission.action.clone();
         let wish = admission
@@ -78,6 +93,10 @@ impl Inner {
             .map(|(worker, lease)| (worker, now + lease));
         let mut names = admission.names.clone();
         names.extend(matching::names_of(&admission.facts));
+        let register = Register {
+            under: admission.under,
+            entries: admission.entries.clone(),
+        };
         let (mut record, evidence) = shared::admitted(admission, now);
         record.overtaken = self.overtaken(ADMITTING, &record.action).await?;
         let claim = wish.map(|(_, until)| Claim {
@@ -86,20 +105,30 @@ impl Inner {
             version: record.version,
             overtaken: record.overtaken,
             until,
+            under: None,
         });
         let by = wish.map(|(worker, until)| (worker.0.cast_signed(), until));
-        let mut created = self.insert(&record, &evidence, &names, by, now).await;
+        let written = (&record, evidence.as_slice(), names.as_slice());
+        let mut created = self.insert(written, &register, by, now).await;
         let repeated = created.as_ref().is_err_and(Unanswered::in_doubt);
         if repeated {
             // It waits for what the first one may still be writing, and then finds it.
-            created = self.insert(&record, &evidence, &names, by, now).await;
+            created = self.insert(written, &register, by, now).await;
         }
+        let refusable = register.may_refuse();
         let admitted = match created {
             Ok(true) => self.named(record, names, claim).await,
-            Ok(false) => self.joined(&submitted, names, claim, repeated).await,
-            // A first try that arrives beside its repeat takes the id before the identity is looked at.
-            Err(unanswered) if unanswered.is_unique && repeated => {
-                self.joined(&submitted, names, claim, repeated).await
+            Ok(false) => {
+                self.joined(&submitted, names, claim, (repeated, refusable))
+                    .await
+            }
+            // A first try that arrives beside its repeat takes the id before the identity is looked at; one of two changes of an
+            // entry at once is refused by the other.
+            Err(unanswered)
+                if unanswered.is_unique && (repeated || !register.entries.is_empty()) =>
+            {
+                self.joined(&submitted, names, claim, (repeated, refusable))
+                    .await
             }
             Err(unanswered) if unanswered.is_unique => Err(shared::id_taken()),
             Err(unanswered) => Err(unanswered.error),
@@ -132,18 +161,22 @@ impl Inner {
         Ok(Admitted::Created(Box::new(record), None))
     }
 
-    /// The identity is known. `repeated` says that the answer to a first try was lost: then a row under our own id is ours.
+    /// The identity is known, or the register refused. `repeated` says that the answer to a first try was lost: then a row under
+    /// our own id is ours.
     async fn joined(
         &self,
         submitted: &Action,
         names: Vec<Name>,
         claim: Option<Claim>,
-        repeated: bool,
+        (repeated, refusable): (bool, bool),
     ) -> Result<Admitted, StoreError> {
         let Some(first) = self
             .read_by_identity(ADMITTING, submitted.identity_hash)
             .await?
         else {
+            if refusable {
+                return Ok(Admitted::Stale);
+            }
             let how = "its identity is known, and its rows are gone".to_owned();
             return Err(damaged(ADMITTING, submitted.intent.action, how));
         };
@@ -155,9 +188,8 @@ impl Inner {
 
     async fn insert(
         &self,
-        record: &Record,
-        evidence: &[Evidence],
-        names: &[Name],
+        (record, evidence, names): (&Record, &[Evidence], &[Name]),
+        register: &Register,
         claim: Option<(i64, Timestamp)>,
         now: Timestamp,
     ) -> Result<bool, Unanswered> {
@@ -166,7 +198,8 @@ impl Inner {
         let content = &action.content;
         let talk = content.conversation.as_ref().map(|talk| talk.id.as_str());
         let (by, until) = claim.unzip();
-        let values: [Value<'_>; 26] = [
+        let wishes = Wishes::of(&register.entries);
+        let values: [Value<'_>; 36] = [
             &lane(id),
             &uuid(id),
             &action.identity_hash.0.as_slice(),
@@ -193,11 +226,25 @@ impl Inner {
             &log.facts,
             &hashes_of(record, names),
             &content.subject,
+            &register.under.map(signed),
+            &wishes.kinds,
+            &wishes.tenants,
+            &wishes.ids,
+            &wishes.versions,
+            &wishes.bodies,
+            &wishes.labels,
+            &wishes.dues,
+            &wishes.whos,
+            &wishes.whys,
         ];
-        let sql = include_str!("sql/action_admit.sql");
+        let (sql, used) = if register.entries.is_empty() {
+            (include_str!("sql/action_admit.sql"), 27)
+        } else {
+            (include_str!("sql/action_admit_with_entries.sql"), 36)
+        };
         let rows = self
             .connections
-            .rows(ADMITTING, Does::Writes, sql, &values)
+            .rows(ADMITTING, Does::Writes, sql, &values[..used])
             .await?;
         Ok(!rows.is_empty())
     }
@@ -247,6 +294,7 @@ impl Inner {
             version: record.version,
             overtaken: record.overtaken,
             until,
+            under: None,
         };
         Ok(Claimed::Held(claim, Box::new(record)))
     }
@@ -429,7 +477,10 @@ impl Inner {
         let (id, standing, log) = (record.id(), Standing::of(record), Log::of(evidence));
         // Where the decision rests on how the action stands with its subject, that has to be as it was.
         let wanted = Overtaker::of(&record.action).filter(|_| subject.is_some());
-        let values: [Value<'_>; 23] = [
+        let under = fence
+            .and_then(|fence| fence.under)
+            .filter(|_| marks(evidence));
+        let values: [Value<'_>; 24] = [
             &lane(id),
             &uuid(id),
             &standing.version,
@@ -447,6 +498,7 @@ impl Inner {
             &log.kinds,
             &log.facts,
             &hashes_of(record, &names_of(evidence)),
+            &under.map(signed),
             &wanted.map(|wanted| wanted.tenant),
             &wanted.map(|wanted| wanted.destination),
             &wanted.map(|wanted| wanted.subject),
@@ -456,8 +508,8 @@ impl Inner {
         ];
         // Only a mark that rests on its subject looks beyond its own lane.
         let (sql, used) = match wanted {
-            Some(_) => (include_str!("sql/standing_append_on_subject.sql"), 23),
-            None => (include_str!("sql/standing_append.sql"), 17),
+            Some(_) => (include_str!("sql/standing_append_on_subject.sql"), 24),
+            None => (include_str!("sql/standing_append.sql"), 18),
         };
         let rows = self
             .connections

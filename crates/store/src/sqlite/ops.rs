@@ -4,6 +4,7 @@ use factum_core::{ActionId, Fact, Span, Timestamp};
 
 use super::fault::{failed, is_primary_key, while_doing};
 use super::meta;
+use super::register;
 use super::reports::OnFile;
 use super::row::{self, Standing, damaged};
 use super::writer::Work;
@@ -24,7 +25,7 @@ pub(super) const KEEPING: &str = "keeping a contract";
 
 /// Records a new action, or joins the one that its identity names.
 pub(super) fn admit(work: &mut Work, admission: Admission) -> Result<Admitted, StoreError> {
-    shared::sound(&admission.action)?;
+    shared::sound(&admission)?;
     let sql = |error: rusqlite::Error| {
         if is_primary_key(&error) {
             shared::id_taken()
@@ -32,10 +33,16 @@ pub(super) fn admit(work: &mut Work, admission: Admission) -> Result<Admitted, S
             failed(ADMITTING, &error)
         }
     };
+    if is_stale(work, &admission)? {
+        // A repeat joins whatever has changed since.
+        let known = row::find(&work.conn, admission.action.identity_hash).map_err(sql)?;
+        return known.map_or(Ok(Admitted::Stale), |_| join(work, &admission));
+    }
     if !row::insert_action(&work.conn, &work.sums, &admission.action).map_err(sql)? {
         return join(work, &admission);
     }
     let now = work.now();
+    let entries = admission.entries.clone();
     let (wish, mut names) = (admission.claim_for, admission.names.clone());
     names.extend(matching::names_of(&admission.facts));
     let (mut record, evidence) = shared::admitted(admission, now);
@@ -47,12 +54,23 @@ pub(super) fn admit(work: &mut Work, admission: Admission) -> Result<Admitted, S
         row::insert_evidence(&work.conn, &work.sums, id, one).map_err(sql)?;
     }
     work.keep(record.clone());
+    if !entries.is_empty() {
+        register::make(work, &entries, now)?;
+    }
     if name_it(work, &record, names, ADMITTING)? {
         let record = held(work, id, ADMITTING)?;
         return Ok(Admitted::Created(Box::new(record), None));
     }
     let claim = wish.and_then(|(_, lease)| work.claims.take(&record, lease, now).ok());
     Ok(Admitted::Created(Box::new(record), claim))
+}
+
+/// Whether what a submission was decided on is not so any more.
+fn is_stale(work: &Work, admission: &Admission) -> Result<bool, StoreError> {
+    let sql = while_doing(ADMITTING);
+    let fits = register::is_under(&work.conn, admission.under).map_err(&sql)?
+        && register::fit(&work.conn, &admission.entries).map_err(&sql)?;
+    Ok(!fits)
 }
 
 fn join(work: &mut Work, admission: &Admission) -> Result<Admitted, StoreError> {
@@ -153,6 +171,9 @@ pub(super) fn commit(
     let moved = shared::rests_on_subject(&facts)
         && row::is_overtaken(&work.conn, &record.action).map_err(while_doing(COMMITTING))?
             != fence.overtaken;
+    let moved = moved
+        || shared::rests_on_authority(&facts)
+            && !register::is_under(&work.conn, fence.under).map_err(while_doing(COMMITTING))?;
     if moved || record.version != fence.version {
         work.keep(record);
         return Ok(Committed::Stale);

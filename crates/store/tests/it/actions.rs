@@ -81,6 +81,8 @@ pub(crate) fn submission(action: Action) -> Admission {
         next: next("send", Some(action.intent.submitted_at)),
         names: Vec::new(),
         claim_for: None,
+        under: None,
+        entries: Vec::new(),
         action,
     }
 }

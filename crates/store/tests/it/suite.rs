@@ -4,6 +4,7 @@ mod admit;
 mod claims;
 mod listing;
 mod others;
+pub(crate) mod register;
 mod reports;
 mod subject;
 

@@ -1,9 +1,11 @@
 -- One statement, one transaction: the action with how it stands and its first evidence, or nothing where its identity is known.
--- READ COMMITTED. Waits for a row of the same identity that another transaction has not decided yet.
+-- With an edition ($27) it has to be the register's. READ COMMITTED. Waits for a row of the same identity that another transaction has not decided yet.
 WITH new AS (
     INSERT INTO factum.action (lane, id, identity, fingerprint, contract, tenant, name, conversation, params, payload, head,
         subject, destination)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $26, CASE WHEN $26::text IS NULL THEN NULL ELSE $18::text END)
+    SELECT $1::int2, $2::uuid, $3::bytea, $4::bytea, $5::bytea, $6::text, $7::text, $8::text, $9::text, $10::text, $11::text,
+        $26::text, CASE WHEN $26::text IS NULL THEN NULL ELSE $18::text END
+    WHERE $27::int8 IS NULL OR $27 = (SELECT number FROM factum.edition WHERE one = 1)
     ON CONFLICT (lane, identity) DO NOTHING
     RETURNING lane, id
 ), stands AS (

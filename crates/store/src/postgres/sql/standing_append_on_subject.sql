@@ -1,14 +1,16 @@
 -- Facts and a next step, if the action is at the version before. One statement, one transaction; READ COMMITTED; the row of
--- `standing` is locked from its update on. With a subject ($20) it has to stand with it as it did ($23), as of this statement's
--- snapshot: what commits later comes after this mark. With a token ($12) the claim has to be this one, and its lease not over ($13).
+-- `standing` is locked from its update on. With a subject ($21) it has to stand with it as it did ($24), as of this statement's
+-- snapshot: what commits later comes after this mark. With a token ($12) the claim has to be this one, and its lease not over ($13);
+-- with an edition ($18) that has to be the register's.
 WITH moved AS (
     UPDATE factum.standing
     SET version = $3, records = $4, state = $5, closed = $6, next_step = $7, next_at = $8, next_why = $9
     WHERE lane = $1 AND id = $2 AND version = $10
       AND ($12::int8 IS NULL OR (claim_token = $12 AND claim_until > $13))
-      AND ($20::text IS NULL OR $23::bool = EXISTS (
+      AND ($18::int8 IS NULL OR $18 = (SELECT number FROM factum.edition WHERE one = 1))
+      AND ($21::text IS NULL OR $24::bool = EXISTS (
           SELECT 1 FROM factum.action o
-          WHERE o.tenant = $18 AND o.destination = $19 AND o.subject = $20 AND o.id >= $21 AND o.id <> $22))
+          WHERE o.tenant = $19 AND o.destination = $20 AND o.subject = $21 AND o.id >= $22 AND o.id <> $23))
     RETURNING lane, id
 ), logged AS (
     INSERT INTO factum.evidence (lane, action, no, at, kind, fact)

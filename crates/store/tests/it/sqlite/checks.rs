@@ -3,17 +3,19 @@
 use std::collections::BTreeSet;
 
 use factum_core::State;
-use factum_store::{Delivered, Name, Store};
+use factum_store::{Delivered, EntryKey, Kind, Name, Store};
 use rusqlite::Connection;
 
 use super::{database, open_in};
 use crate::fixtures::START;
 use crate::fixtures::{TestClock, admission, mark, report, reversed};
+use crate::suite::register::change;
 
-const SCHEMA: [&str; 3] = [
+const SCHEMA: [&str; 4] = [
     include_str!("../../../src/sqlite/migrations/0001_first.sql"),
     include_str!("../../../src/sqlite/migrations/0002_reports.sql"),
     include_str!("../../../src/sqlite/migrations/0003_subject.sql"),
+    include_str!("../../../src/sqlite/migrations/0004_register.sql"),
 ];
 
 /// A file with one action in it, and nobody who holds it.
@@ -35,15 +37,17 @@ async fn file() -> (Connection, tempfile::TempDir) {
     store.know(id, vec![name.clone()]).await.unwrap();
     let delivered = store.deliver(report(1, vec![name], reversed()), START);
     assert_eq!(delivered.await.unwrap(), Delivered::Matched(id));
+    let usage = EntryKey::new(Kind::Usage, "default", "u");
+    store.change(vec![change(usage, 0, "{}")]).await.unwrap();
     store.close().await.unwrap();
     let conn = Connection::open(database(files.path())).unwrap();
-    conn.execute_batch("PRAGMA foreign_keys = ON; DROP TRIGGER evidence_is_never_changed;")
+    conn.execute_batch("PRAGMA foreign_keys = ON; DROP TRIGGER evidence_is_never_changed; DROP TRIGGER entry_version_is_never_changed;")
         .unwrap();
     (conn, files)
 }
 
 /// What each check forbids.
-const ATTACKS: [(&str, &str); 34] = [
+const ATTACKS: [(&str, &str); 41] = [
     ("action_lane_is_a_byte", "UPDATE action SET lane = 256"),
     (
         "action_id_is_16_bytes",
@@ -138,6 +142,19 @@ const ATTACKS: [(&str, &str); 34] = [
         "report_name_name_is_32_bytes",
         "UPDATE report_name SET name = x''",
     ),
+    ("entry_lane_is_a_byte", "UPDATE entry SET lane = 256"),
+    ("entry_version_rises", "UPDATE entry SET version = 0"),
+    ("entry_sum_is_16_bytes", "UPDATE entry SET sum = x''"),
+    (
+        "entry_version_is_numbered",
+        "UPDATE entry_version SET version = 0",
+    ),
+    (
+        "entry_version_sum_is_16_bytes",
+        "UPDATE entry_version SET sum = x''",
+    ),
+    ("edition_is_one_row", "UPDATE edition SET one = 2"),
+    ("edition_rises", "UPDATE edition SET number = -1"),
 ];
 
 #[tokio::test]
@@ -199,7 +216,32 @@ async fn evidence_is_append_only_and_belongs_to_an_action() {
 }
 
 /// The hot statements, how many parameters they have, and a part of their plan.
-const PLANS: [(&str, usize, &str); 17] = [
+const PLANS: [(&str, usize, &str); 22] = [
+    (
+        include_str!("../../../src/sqlite/sql/entry_read.sql"),
+        4,
+        "USING PRIMARY KEY (kind=? AND tenant=? AND id=?)",
+    ),
+    (
+        include_str!("../../../src/sqlite/sql/entry_list.sql"),
+        3,
+        "USING PRIMARY KEY (kind=? AND (tenant,id)>(?,?))",
+    ),
+    (
+        include_str!("../../../src/sqlite/sql/entry_list_of_tenant.sql"),
+        4,
+        "USING PRIMARY KEY (kind=? AND tenant=?)",
+    ),
+    (
+        include_str!("../../../src/sqlite/sql/entry_list_by_label.sql"),
+        5,
+        "USING INDEX entry_label (kind=? AND label=? AND (tenant,id)>(?,?))",
+    ),
+    (
+        include_str!("../../../src/sqlite/sql/entry_due.sql"),
+        2,
+        "USING INDEX entry_due (kind=? AND due<?)",
+    ),
     (
         include_str!("../../../src/sqlite/sql/known_by_read.sql"),
         1,

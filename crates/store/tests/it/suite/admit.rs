@@ -84,6 +84,7 @@ async fn pairs_that_race_on_one_key_make_one_action(at: Ready) {
                 assert_eq!(members, ["/payload/subject"]);
                 refused += 1;
             }
+            Admitted::Stale => panic!("nothing was said of the register"),
         }
     }
     assert_eq!((created, joined, refused), (100, 50, 50));

@@ -1,0 +1,45 @@
+-- One statement, one transaction: the action with how it stands, its first evidence and the entries that are changed with it; or
+-- nothing, where its identity is known or an entry is at another version. All of it lies in one lane ($1).
+-- With an edition ($27) it has to be the register's. READ COMMITTED. Waits for a row of the same identity that another transaction has not decided yet.
+WITH wish AS MATERIALIZED (
+    SELECT * FROM unnest($28::text[], $29::text[], $30::text[], $31::int8[], $32::text[], $33::text[], $34::int8[],
+        $35::text[], $36::text[]) AS w (kind, tenant, id, version, body, label, due, who, why)
+), fits AS MATERIALIZED (
+    SELECT 1 WHERE NOT EXISTS (
+        SELECT 1 FROM wish w LEFT JOIN factum.entry e
+            ON e.lane = $1 AND e.kind = w.kind AND e.tenant = w.tenant AND e.id = w.id
+        WHERE coalesce(e.version, 0) <> w.version - 1)
+), new AS (
+    INSERT INTO factum.action (lane, id, identity, fingerprint, contract, tenant, name, conversation, params, payload, head,
+        subject, destination)
+    SELECT $1::int2, $2::uuid, $3::bytea, $4::bytea, $5::bytea, $6::text, $7::text, $8::text, $9::text, $10::text, $11::text,
+        $26::text, CASE WHEN $26::text IS NULL THEN NULL ELSE $18::text END
+    FROM fits
+    WHERE $27::int8 IS NULL OR $27 = (SELECT number FROM factum.edition WHERE one = 1)
+    ON CONFLICT (lane, identity) DO NOTHING
+    RETURNING lane, id
+), stands AS (
+    INSERT INTO factum.standing (lane, id, version, records, state, closed, next_step, next_at, next_why, destination,
+        claim_token, claim_by, claim_until)
+    SELECT lane, id, 1::int8, $12::int8, $13::text, $14::bool, $15::text, $16::int8, $17::text, $18::text,
+        CASE WHEN $19::int8 IS NULL THEN 0::int8 ELSE 1::int8 END, $19::int8, $20::int8
+    FROM new
+), logged AS (
+    INSERT INTO factum.evidence (lane, action, no, at, kind, fact)
+    SELECT new.lane, new.id, e.no, $21::int8, e.kind, e.fact
+    FROM new, unnest($22::int8[], $23::text[], $24::text[]) AS e (no, kind, fact)
+), kept AS (
+    INSERT INTO factum.entry_version (lane, kind, tenant, id, version, body, at, who, why)
+    SELECT new.lane, w.kind, w.tenant, w.id, w.version, w.body, $21::int8, w.who, w.why FROM new, wish w
+), entered AS (
+    INSERT INTO factum.entry (lane, kind, tenant, id, version, body, label, due, at, who, why)
+    SELECT new.lane, w.kind, w.tenant, w.id, w.version, w.body, w.label, w.due, $21::int8, w.who, w.why FROM new, wish w
+    ON CONFLICT (lane, kind, tenant, id) DO UPDATE SET version = excluded.version, body = excluded.body,
+        label = excluded.label, due = excluded.due, at = excluded.at, who = excluded.who, why = excluded.why
+), named AS (
+    INSERT INTO factum.known_by (lane, name, action_lane, action)
+    SELECT get_byte(k.name, 0)::int2, k.name, new.lane, new.id
+    FROM new, unnest($25::bytea[]) AS k (name)
+    ON CONFLICT (lane, name, action_lane, action) DO NOTHING
+)
+SELECT id FROM new

@@ -1,0 +1,1 @@
+SELECT number FROM factum.edition WHERE one = 1

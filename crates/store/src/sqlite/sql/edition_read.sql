@@ -1,0 +1,1 @@
+SELECT number FROM edition WHERE one = 1

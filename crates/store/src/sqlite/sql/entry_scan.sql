@@ -1,0 +1,1 @@
+SELECT kind, tenant, id, lane, version, body, label, due, at, who, why, sum FROM entry

@@ -91,6 +91,10 @@ pub(crate) enum Command {
     #[cfg(feature = "proof")]
     #[command(after_help = crate::commands::sim::HELP)]
     Sim(crate::commands::sim::Args),
+    /// Kill, stop, put back, break and fill real processes under load, and count what really happened
+    #[cfg(feature = "proof")]
+    #[command(after_help = crate::torture::HELP)]
+    Torture(crate::torture::Args),
 }
 
 fn after_help() -> String {
@@ -142,6 +146,13 @@ impl Command {
             Self::Model(args) => crate::commands::model::run(&args, out),
             #[cfg(feature = "proof")]
             Self::Sim(args) => crate::commands::sim::run(&args, out),
+            #[cfg(feature = "proof")]
+            Self::Torture(args) => crate::torture::run(args, out).await.map_err(|error| {
+                Failure::other(
+                    format!("{error:#}"),
+                    "see the output above, and the engine's log in the folder",
+                )
+            }),
         }
     }
 }

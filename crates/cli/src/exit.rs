@@ -16,7 +16,7 @@ pub(crate) const CONFLICT: u8 = 4;
 pub(crate) const UNAVAILABLE: u8 = 5;
 /// Refused by a rule, a token included. Trying again does not help.
 pub(crate) const REFUSED: u8 = 6;
-/// `factum demo` saw a law broken.
+/// `factum demo` or `factum torture` saw a law broken.
 pub(crate) const LAW_BROKEN: u8 = 10;
 
 /// Every code with its meaning, in the order of the numbers.

@@ -14,6 +14,9 @@ mod local;
 mod out;
 mod place;
 mod render;
+#[cfg(feature = "proof")]
+mod torture;
+mod trial;
 mod wait;
 
 use std::io::IsTerminal;

@@ -40,6 +40,8 @@ pub(crate) async fn run(args: Args, config: Option<&Path>, out: Out) -> Result<E
         signal_of(SignalKind::terminate())?,
         signal_of(SignalKind::interrupt())?,
     );
+    // A file that may not grow further (`ulimit -f`) is no room to the store; unheard, its signal would end the process.
+    let _no_room = signal_of(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?;
     let listener = match listen(&place.config).await {
         Ok(listener) => listener,
         // Most often the other server on this address holds this store too, and then that is what has to be said.

@@ -3,14 +3,9 @@
 //!
 //! The engine is a child process, so that it can be killed. The judgement never asks the engine what happened.
 
-mod api;
-mod engine;
-mod judge;
-mod load;
-mod memory;
+mod moments;
 mod run;
 mod setting;
-mod settled;
 mod show;
 mod stories;
 
@@ -25,16 +20,17 @@ use tempfile::TempDir;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 
-use self::api::Api;
-use self::engine::Engine;
-use self::judge::{Verdict, judge};
-use self::memory::Memory;
 use self::run::Course;
 use self::setting::Folder;
 use self::show::Screen;
 use self::stories::Stage;
 use crate::exit;
 use crate::out::Out;
+use crate::trial::api::Api;
+use crate::trial::engine::Engine;
+use crate::trial::judge::{Verdict, judge};
+use crate::trial::memory::Memory;
+use crate::trial::{books, collect, load};
 
 /// Fewer actions than this, and the stories are left out.
 const WITH_STORIES: usize = 20;
@@ -232,7 +228,7 @@ async fn play(
         std::fs::write(file, lines).with_context(|| format!("cannot write {}", file.display()))?;
     }
     let moments = if args.kill {
-        load::moments(wishes.len(), args.seed)
+        moments::moments(wishes.len(), args.seed)
     } else {
         Vec::new()
     };
@@ -269,9 +265,9 @@ async fn play(
     done.and(killed)?;
     // The stories' last words may have set something going again.
     run::rest(&api, actions, &course, screen, deadline).await?;
-    let arrived = run::deliveries(&testbed.ledger());
-    let observed = run::collect(&api, &memory).await?;
-    let mut books = run::books(&testbed.ledger()).await;
+    let arrived = books::deliveries(&testbed.ledger());
+    let observed = collect::collect(&api, &memory).await?;
+    let mut books = books::books(&testbed.ledger()).await;
     for (business, held) in &mut books {
         held.deliveries = arrived.get(business).copied().unwrap_or_default();
     }

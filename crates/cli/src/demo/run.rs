@@ -1,27 +1,22 @@
-//! The run itself: submits, kills, waits until everything rests, and collects what the engine says in the end.
+//! The run itself: submits, kills, and waits until everything rests.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use factum_testbed::{Filter, LedgerView};
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::api::{Api, text};
-use super::engine::Engine;
-use super::judge::{Held, Observed, Standing};
-use super::load::{Moment, Wish};
-use super::memory::{Memory, Remembered};
-use super::settled::SettledBy;
+use super::moments::Moment;
 use super::show::Screen;
+use crate::trial::api::{Api, text};
+use crate::trial::collect::{AT_ONCE, next};
+use crate::trial::engine::Engine;
+use crate::trial::load::Wish;
+use crate::trial::memory::Memory;
 
-/// Submissions, and questions, at once.
-const AT_ONCE: usize = 16;
-/// How long the ledger may take until nothing is pending there any more.
-const LANDING: Duration = Duration::from_secs(5);
 /// The next steps of actions that go on by themselves.
 const GOING_ON: [&str; 5] = ["send", "look_up", "poll", "cancel_by_key", "wait"];
 
@@ -67,13 +62,6 @@ pub(super) async fn submit(
         ended??;
     }
     Ok(())
-}
-
-fn next<T>(queue: &Mutex<VecDeque<T>>) -> Option<T> {
-    queue
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .pop_front()
 }
 
 /// Kills the engine at each of the moments, and starts it again.
@@ -159,117 +147,4 @@ fn words(going_on: &[Value]) -> String {
 /// Says that the run is over, so that nothing is killed any more.
 pub(super) fn over(course: &Course) {
     course.send_modify(|progress| progress.over = true);
-}
-
-/// Everything that the callers remember, with what the engine says about it now.
-pub(super) async fn collect(api: &Api, memory: &Memory) -> anyhow::Result<Vec<Observed>> {
-    let statuses = api.list(&[]).await?;
-    let mut known: BTreeMap<String, Value> = BTreeMap::new();
-    for status in statuses {
-        known.insert(text(&status, "/key")?.to_owned(), status);
-    }
-    let queue: VecDeque<(String, Remembered, Option<Value>)> = memory
-        .all()
-        .into_iter()
-        .map(|(key, remembered)| (key.clone(), remembered, known.remove(&key)))
-        .collect();
-    let queue = Arc::new(Mutex::new(queue));
-    let mut callers = JoinSet::new();
-    for _ in 0..AT_ONCE {
-        let (api, queue) = (api.clone(), queue.clone());
-        callers.spawn(async move {
-            let mut observed = Vec::new();
-            while let Some((key, remembered, status)) = next(&queue) {
-                observed.push(observe(&api, key, remembered, status).await?);
-            }
-            anyhow::Ok(observed)
-        });
-    }
-    let mut observed = Vec::new();
-    while let Some(ended) = callers.join_next().await {
-        observed.extend(ended??);
-    }
-    observed.sort_by(|a, b| a.key.cmp(&b.key));
-    Ok(observed)
-}
-
-async fn observe(
-    api: &Api,
-    key: String,
-    remembered: Remembered,
-    listed: Option<Value>,
-) -> anyhow::Result<Observed> {
-    // The ids that were answered are what counts; the listing only saves questions.
-    let status = match (remembered.ids.first(), listed) {
-        (Some(id), Some(status)) if status["id"] == id.as_str() => Some(status),
-        (Some(id), _) => api.status(id, 0).await?,
-        (None, listed) => listed,
-    };
-    let standing = match &status {
-        Some(status) => Some(standing(api, status).await?),
-        None => None,
-    };
-    let Remembered {
-        kind,
-        mode,
-        ids,
-        said_done,
-    } = remembered;
-    Ok(Observed {
-        key,
-        kind,
-        mode,
-        ids,
-        said_done,
-        standing,
-    })
-}
-
-async fn standing(api: &Api, status: &Value) -> anyhow::Result<Standing> {
-    let next = text(status, "/next/do")?.to_owned();
-    let settled_by = match next.as_str() {
-        "none" => Some(SettledBy::of(&api.evidence(text(status, "/id")?).await?)),
-        _ => None,
-    };
-    Ok(Standing {
-        state: text(status, "/state")?.to_owned(),
-        why: text(status, "/next/why")?.to_owned(),
-        timed: status["next"]["at"].is_string(),
-        closed: !status["closed"].is_null(),
-        attempts: status["attempts"].as_u64().unwrap_or_default(),
-        next,
-        settled_by,
-    })
-}
-
-/// The destination's own books, by business reference. Effects are counted once nothing is pending there any more.
-pub(super) async fn books(ledger: &LedgerView) -> BTreeMap<String, Held> {
-    let all = Filter::default();
-    // What is pending longer than that is told from the rows all the same: it has no effect yet.
-    let _ = timeout(
-        LANDING,
-        ledger.wait_until(&all, |counts| counts.pending == 0),
-    )
-    .await;
-    let counts = ledger.counts(&all);
-    let mut books: BTreeMap<String, Held> = BTreeMap::new();
-    for (business, effects) in counts.by_business {
-        books.entry(business).or_default().effects = effects;
-    }
-    for (business, deliveries) in counts.deliveries_by_business {
-        books.entry(business).or_default().deliveries = deliveries;
-    }
-    for row in ledger
-        .rows(&all)
-        .into_iter()
-        .filter(|row| row.wire && row.lost)
-    {
-        books.entry(row.business).or_default().answers_lost += 1;
-    }
-    books
-}
-
-/// The requests that had arrived before the engine was asked for its marks: later ones may belong to later marks.
-pub(super) fn deliveries(ledger: &LedgerView) -> BTreeMap<String, u64> {
-    ledger.counts(&Filter::default()).deliveries_by_business
 }

@@ -1,24 +1,20 @@
 //! What the demonstration runs in: the folder, the testbed, and the engine's configuration.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use factum_faults::FaultPlan;
 use factum_testbed::{Config, Handle, Testbed};
 
-use super::load::{combinations, destination};
+use crate::trial::load::{combinations, destination};
+use crate::trial::section::section;
 
 /// The destination of the Release Desk's announcements: a channel with a search that lags.
 pub(super) const ANNOUNCEMENTS: &str = "announcements";
 /// The destination of the Support desk's tickets: a help desk with a complete search.
 pub(super) const HELPDESK: &str = "helpdesk";
 
-/// The limits of every destination. They are short because all of it is on loopback; each is still longer than what it bounds,
-/// apart from the wait for an answer, which the testbed's late answers outlast on purpose.
-const LIMITS: &str = "limits = { send_wait = \"2 s\", write = \"5 s\", answer_wait = \"1200 ms\", linger = \"200 ms\", \
-                      skew = \"100 ms\", pause_margin = \"5 s\", backoff = \"100 ms\", backoff_max = \"2 s\" }";
-/// The circuit stays closed, since losses are the point here.
-const GATE: &str = "gate = { in_flight_max = 64, burst = 64, circuit_failures = 0 }";
+/// The longest pause of the engine's process that is guarded against, in seconds.
+const PAUSE_S: u32 = 5;
 
 /// The folder with everything that the engine and the testbed write.
 pub(super) struct Folder(PathBuf);
@@ -70,10 +66,7 @@ impl Folder {
         );
         let names = combinations().map(|(kind, mode)| destination(kind, mode));
         for name in names.chain([ANNOUNCEMENTS.to_owned(), HELPDESK.to_owned()]) {
-            write!(
-                text,
-                "\n[destinations.{name}]\nprovider = \"testbed\"\nbase = \"{testbed}\"\naccount = \"testbed\"\n{LIMITS}\n{GATE}\n"
-            )?;
+            text.push_str(&section(&name, testbed, PAUSE_S));
         }
         std::fs::write(self.config(), text)?;
         Ok(())

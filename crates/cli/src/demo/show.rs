@@ -8,10 +8,10 @@ use factum_testbed::{Kind, Mode};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-use super::judge::{Tally, Verdict};
-use super::load::combinations;
-use super::settled::SettledBy;
 use crate::out::Out;
+use crate::trial::judge::{Tally, Verdict};
+use crate::trial::load::combinations;
+use crate::trial::settled::SettledBy;
 
 /// Between two lines of progress where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(3);

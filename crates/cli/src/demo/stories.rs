@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use support_desk::{Desk, Standing, Ticket, script};
 use tokio::time::Instant;
 
-use super::api::{Api, rests, text};
-use super::memory::Memory;
 use super::setting::{ANNOUNCEMENTS, HELPDESK};
 use super::show::Screen;
+use crate::trial::api::{Api, rests, text};
+use crate::trial::memory::Memory;
 
 /// The release notes that are announced: this project's own.
 const CHANGELOG: &str = include_str!("../../../../CHANGELOG.md");

@@ -1,5 +1,6 @@
 //! `factum serve`: the first run, a held store, configurations with errors, and how it ends.
 
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::json;
 
 use crate::support::{Bed, Child, Folder, business, ended, mode};
@@ -235,5 +236,45 @@ fn what_was_recorded_and_not_sent_is_sent_once_after_a_stop_and_a_kill() {
         (Some(50), Some(50)),
         "{counts}"
     );
+    server.stop();
+}
+
+/// A limit on the size of files (`ulimit -f`) ends no server: it is refused like a disk without room, and goes on once it is lifted.
+#[test]
+fn a_limit_on_the_size_of_files_is_no_room_and_no_end() {
+    let bed = Bed::start();
+    let folder = Folder::with(&bed);
+    let server = folder.serve();
+    let pid = Pid::from_raw(i32::try_from(server.child.id()).unwrap()).unwrap();
+    let limit = |current| {
+        let limits = Rlimit {
+            current,
+            maximum: None,
+        };
+        prlimit(Some(pid), Resource::Fsize, limits).unwrap();
+    };
+    limit(Some(0));
+    let payload = business("order-1").to_string();
+    let words = [
+        "submit",
+        "bed",
+        "key.sync",
+        "--key",
+        "order-1",
+        "--payload",
+        &payload,
+    ];
+    let (code, problem) = folder.refused(&words);
+    assert_eq!(code, 5, "it may work later: {problem}");
+    limit(None);
+    let status = folder.submit("key.sync", "order-1", &business("order-1"));
+    assert_eq!(
+        status["joined"], false,
+        "nothing had been recorded: {status}"
+    );
+    folder.status_when(status["id"].as_str().unwrap(), |status| {
+        status["state"] == "succeeded"
+    });
+    assert_eq!((bed.effects("order-1"), bed.deliveries()), (1, 1));
     server.stop();
 }

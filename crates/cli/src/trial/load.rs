@@ -1,4 +1,4 @@
-//! The load of the demonstration: which actions are submitted, and when the engine is killed. Everything follows from the seed.
+//! The load: which actions are submitted. Everything follows from the seed.
 
 use factum_faults::Chance;
 use factum_testbed::{Kind, Mode};
@@ -9,48 +9,42 @@ const SCRIPTED_EVERY: u64 = 20;
 
 /// One action of the load.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wish {
+pub(crate) struct Wish {
     /// Its identity, and its business reference in the ledger.
-    pub(super) key: String,
+    pub(crate) key: String,
     /// The kind of its destination.
-    pub(super) kind: Kind,
+    pub(crate) kind: Kind,
     /// The mode of its destination.
-    pub(super) mode: Mode,
+    pub(crate) mode: Mode,
     /// The body of `POST /v1/actions`.
-    pub(super) body: Value,
+    pub(crate) body: Value,
 }
 
 /// Every kind with every mode, in the order of the table.
-pub(super) fn combinations() -> impl Iterator<Item = (Kind, Mode)> {
+pub(crate) fn combinations() -> impl Iterator<Item = (Kind, Mode)> {
     Kind::ALL
         .iter()
         .flat_map(|kind| Mode::ALL.iter().map(move |mode| (*kind, *mode)))
 }
 
 /// The name of a kind's destination in the engine's configuration.
-pub(super) fn destination(kind: Kind, mode: Mode) -> String {
+pub(crate) fn destination(kind: Kind, mode: Mode) -> String {
     format!("{}-{}", kind.name(), mode.name())
 }
 
 /// So many actions, spread evenly over all kinds of destination.
-pub(super) fn load(actions: usize, seed: u64) -> Vec<Wish> {
-    let combinations: Vec<(Kind, Mode)> = combinations().collect();
-    (0..actions)
-        .map(|n| {
-            wish(
-                n,
-                combinations[n % combinations.len()],
-                n / combinations.len(),
-                seed,
-            )
-        })
-        .collect()
+pub(crate) fn load(actions: usize, seed: u64) -> Vec<Wish> {
+    (0..actions as u64).map(|n| wish(n, seed)).collect()
 }
 
-fn wish(n: usize, (kind, mode): (Kind, Mode), round: usize, seed: u64) -> Wish {
+/// The n-th action.
+pub(crate) fn wish(n: u64, seed: u64) -> Wish {
+    let combinations: Vec<(Kind, Mode)> = combinations().collect();
+    let (round, at) = (n / combinations.len() as u64, n % combinations.len() as u64);
+    let (kind, mode) = usize::try_from(at).map_or((Kind::Key, Mode::Sync), |at| combinations[at]);
     let key = format!("order-{seed}-{n:05}/effect");
     let mut payload = json!({"business": key, "order": n});
-    if let Some((behave, slow_ms)) = scripted(mode, n as u64, seed) {
+    if let Some((behave, slow_ms)) = scripted(mode, n, seed) {
         payload["behave"] = behave.into();
         if let Some(slow_ms) = slow_ms {
             payload["slow_ms"] = slow_ms.into();
@@ -73,7 +67,7 @@ fn wish(n: usize, (kind, mode): (Kind, Mode), round: usize, seed: u64) -> Wish {
 }
 
 /// Where the key goes takes turns: header, body, path.
-fn place_of_key(kind: Kind, round: usize) -> &'static str {
+fn place_of_key(kind: Kind, round: u64) -> &'static str {
     match (kind, round % 3) {
         (Kind::Key, 1) => "key_body",
         (Kind::Key, 2) => "key_path",
@@ -94,42 +88,6 @@ fn scripted(mode: Mode, n: u64, seed: u64) -> Option<(&'static str, Option<u64>)
         (2, Mode::Sync) => ("ok_false", None),
         _ => ("slow", Some(300 + chance.below(500))),
     })
-}
-
-/// When the engine is killed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Moment {
-    /// Once so many submissions have been answered.
-    Answered(usize),
-    /// Once so many actions rest, or so long after the last kill, in milliseconds.
-    Resting(usize, u64),
-}
-
-/// The moments at which it is killed: at least three, seven for two thousand actions, during submission and afterwards.
-pub(super) fn moments(actions: usize, seed: u64) -> Vec<Moment> {
-    let kills = (3 + actions / 500).min(10);
-    let early = kills.div_ceil(2).max(2);
-    let mut chance = Chance::new(seed, "kills", 0);
-    let mut answered: Vec<usize> = (0..early)
-        .map(|n| {
-            // One within each slice of the submissions, so that they lie apart.
-            let slice = (actions / early).max(1);
-            n * slice + below(&mut chance, slice)
-        })
-        .collect();
-    answered.sort_unstable();
-    let late = (0..kills - early)
-        .map(|_| Moment::Resting(below(&mut chance, actions.max(1)), 700 + chance.below(900)));
-    let late: Vec<Moment> = late.collect();
-    answered
-        .into_iter()
-        .map(Moment::Answered)
-        .chain(late)
-        .collect()
-}
-
-fn below(chance: &mut Chance, bound: usize) -> usize {
-    usize::try_from(chance.below(bound as u64)).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -160,20 +118,5 @@ mod tests {
                 .iter()
                 .any(|wish| wish.body["payload"]["behave"].is_string())
         );
-    }
-
-    #[test]
-    fn kills_hit_the_submission_and_what_follows() {
-        for (actions, least) in [(60, 3), (200, 3), (2000, 7)] {
-            let moments = moments(actions, 1);
-            let early = moments
-                .iter()
-                .filter(|moment| matches!(moment, Moment::Answered(n) if *n < actions))
-                .count();
-            assert!(
-                moments.len() >= least && early >= 2 && early < moments.len(),
-                "{actions}: {moments:?}"
-            );
-        }
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// What settled an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum SettledBy {
+pub(crate) enum SettledBy {
     /// The answer to a request that nothing had gone before.
     Reply,
     /// The answer to a repeat under the same key.
@@ -23,7 +23,7 @@ pub(super) enum SettledBy {
 
 impl SettledBy {
     /// All six, in the order of the table.
-    pub(super) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::Reply,
         Self::SameKey,
         Self::Lookup,
@@ -33,7 +33,7 @@ impl SettledBy {
     ];
 
     /// The word in the JSON and the table.
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Reply => "reply",
             Self::SameKey => "same_key",
@@ -45,7 +45,7 @@ impl SettledBy {
     }
 
     /// What settled the action that this evidence is about. `evidence` is the list that the API answers, oldest first.
-    pub(super) fn of(evidence: &[Value]) -> Self {
+    pub(crate) fn of(evidence: &[Value]) -> Self {
         let last = evidence
             .iter()
             .rev()

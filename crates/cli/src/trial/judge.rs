@@ -10,91 +10,99 @@ use super::settled::SettledBy;
 
 /// One action as the caller and the engine know it.
 #[derive(Clone, Debug)]
-pub(super) struct Observed {
+pub(crate) struct Observed {
     /// Its identity, and its business reference in the ledger.
-    pub(super) key: String,
+    pub(crate) key: String,
     /// The kind of its destination.
-    pub(super) kind: Kind,
+    pub(crate) kind: Kind,
     /// The mode of its destination.
-    pub(super) mode: Mode,
+    pub(crate) mode: Mode,
     /// The ids that answers with 2xx gave it. One, if all is well; none, if it was never acknowledged.
-    pub(super) ids: BTreeSet<String>,
+    pub(crate) ids: BTreeSet<String>,
     /// Some answer or statement said that it is done.
-    pub(super) said_done: bool,
+    pub(crate) said_done: bool,
+    /// Some answer or statement said that it is not done, and will not be.
+    pub(crate) said_undone: bool,
+    /// Sends that a person ordered, each at the risk of one more effect.
+    pub(crate) ordered: u64,
+    /// It is older than a restore of the store: marks, and words that were given, may be lost with the newer file.
+    pub(crate) restored: bool,
     /// What the engine says at the end; none where it knows no such action.
-    pub(super) standing: Option<Standing>,
+    pub(crate) standing: Option<Standing>,
 }
 
 /// What the engine says about an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Standing {
-    pub(super) state: String,
+pub(crate) struct Standing {
+    pub(crate) state: String,
     /// Its next step.
-    pub(super) next: String,
+    pub(crate) next: String,
     /// Why that is next.
-    pub(super) why: String,
+    pub(crate) why: String,
     /// The next step has a time.
-    pub(super) timed: bool,
+    pub(crate) timed: bool,
     /// The search was ended by a person or a preference.
-    pub(super) closed: bool,
+    pub(crate) closed: bool,
     /// Attempts that were marked.
-    pub(super) attempts: u64,
+    pub(crate) attempts: u64,
     /// By what it was settled; only where it is.
-    pub(super) settled_by: Option<SettledBy>,
+    pub(crate) settled_by: Option<SettledBy>,
 }
 
 /// What the ledger holds of one business reference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Held {
+pub(crate) struct Held {
     /// Effects that exist.
-    pub(super) effects: u64,
+    pub(crate) effects: u64,
     /// Effect requests that came over the wire.
-    pub(super) deliveries: u64,
+    pub(crate) deliveries: u64,
     /// Those whose true answer was lost.
-    pub(super) answers_lost: u64,
+    pub(crate) answers_lost: u64,
 }
 
 /// Numbers of all actions, or of those of one kind of destination.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Tally {
-    pub(super) actions: u64,
-    pub(super) sent: u64,
-    pub(super) answers_lost: u64,
-    pub(super) effects: u64,
-    pub(super) duplicates: u64,
-    pub(super) missing: u64,
-    pub(super) false_success: u64,
-    pub(super) false_failure: u64,
-    pub(super) lost: u64,
-    pub(super) settled: u64,
-    pub(super) in_review: u64,
-    pub(super) unknown_without_review: u64,
+pub(crate) struct Tally {
+    pub(crate) actions: u64,
+    pub(crate) sent: u64,
+    pub(crate) answers_lost: u64,
+    pub(crate) effects: u64,
+    pub(crate) duplicates: u64,
+    pub(crate) missing: u64,
+    pub(crate) false_success: u64,
+    pub(crate) false_failure: u64,
+    pub(crate) lost: u64,
+    pub(crate) settled: u64,
+    pub(crate) in_review: u64,
+    pub(crate) unknown_without_review: u64,
     /// Still going on when the time was over.
-    pub(super) unfinished: u64,
-    pub(super) settled_by: BTreeMap<SettledBy, u64>,
+    pub(crate) unfinished: u64,
+    pub(crate) settled_by: BTreeMap<SettledBy, u64>,
     /// Why a person is needed, and how often.
-    pub(super) waits_for: BTreeMap<String, u64>,
+    pub(crate) waits_for: BTreeMap<String, u64>,
 }
 
 /// A law that did not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Broken {
+pub(crate) struct Broken {
     /// Its number in the list of laws.
-    pub(super) law: u8,
+    pub(crate) law: u8,
     /// What was seen.
-    pub(super) saw: String,
+    pub(crate) saw: String,
+    /// Of which identities.
+    pub(crate) keys: Vec<String>,
 }
 
-/// The result of the demonstration.
+/// The result of a run.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Verdict {
-    pub(super) total: Tally,
-    pub(super) kinds: BTreeMap<(Kind, Mode), Tally>,
-    pub(super) broken: Vec<Broken>,
+pub(crate) struct Verdict {
+    pub(crate) total: Tally,
+    pub(crate) kinds: BTreeMap<(Kind, Mode), Tally>,
+    pub(crate) broken: Vec<Broken>,
 }
 
 /// Holds the actions against the ledger.
-pub(super) fn judge(actions: &[Observed], ledger: &BTreeMap<String, Held>) -> Verdict {
+pub(crate) fn judge(actions: &[Observed], ledger: &BTreeMap<String, Held>) -> Verdict {
     let mut verdict = Verdict::default();
     for action in actions {
         let held = ledger.get(&action.key).copied().unwrap_or_default();
@@ -120,7 +128,7 @@ impl Tally {
             sent: held.deliveries,
             answers_lost: held.answers_lost,
             effects: held.effects,
-            duplicates: held.effects.saturating_sub(1),
+            duplicates: held.effects.saturating_sub(1 + action.ordered),
             missing: u64::from(missing),
             false_success: u64::from(is(Standing::is_done) && held.effects == 0),
             false_failure: u64::from(is(Standing::is_undone) && held.effects > 0),
@@ -168,7 +176,7 @@ impl Tally {
     }
 
     /// How many were settled by this.
-    pub(super) fn by(&self, by: SettledBy) -> u64 {
+    pub(crate) fn by(&self, by: SettledBy) -> u64 {
         self.settled_by.get(&by).copied().unwrap_or_default()
     }
 }
@@ -187,6 +195,12 @@ impl Standing {
 
     fn is_settled(&self) -> bool {
         self.next == "none" && (self.is_done() || self.is_undone() || self.closed)
+    }
+
+    /// It has not come to rest.
+    #[cfg(feature = "proof")]
+    pub(crate) fn goes_on(&self) -> bool {
+        !self.is_settled() && !self.is_in_review()
     }
 
     fn is_in_review(&self) -> bool {
@@ -221,17 +235,20 @@ fn laws(actions: &[Observed], ledger: &BTreeMap<String, Held>) -> Vec<Broken> {
         broken: Vec::new(),
     };
     laws.holds(1, "sent more often than was marked", |action| {
-        held(action).deliveries > marked(action)
+        !action.restored && held(action).deliveries > marked(action)
     });
     laws.holds(2, "one identity names several actions", |action| {
         action.ids.len() > 1
     });
-    laws.holds(3, "more than one effect", |action| held(action).effects > 1);
+    laws.holds(3, "more than one effect", |action| {
+        held(action).effects > 1 + action.ordered
+    });
     laws.holds(4, "said to be done, and no effect exists", |action| {
         (action.said_done || is(action, Standing::is_done)) && held(action).effects == 0
     });
     laws.holds(5, "said not to be done, and an effect exists", |action| {
-        is(action, Standing::is_undone) && held(action).effects > 0
+        let said = action.said_undone && !action.restored;
+        (said || is(action, Standing::is_undone)) && held(action).effects > 0
     });
     laws.holds(
         8,
@@ -266,6 +283,7 @@ impl Laws<'_> {
             self.broken.push(Broken {
                 law,
                 saw: format!("{what}: {} of them, {first} for one", seen.len()),
+                keys: seen.iter().map(|key| (*key).to_owned()).collect(),
             });
         }
     }
@@ -282,6 +300,9 @@ mod tests {
             mode: Mode::Sync,
             ids: BTreeSet::from(["act_1".to_owned()]),
             said_done: false,
+            said_undone: false,
+            ordered: 0,
+            restored: false,
             standing: Some(Standing {
                 state: state.to_owned(),
                 next: next.to_owned(),
@@ -339,6 +360,10 @@ mod tests {
             said_done: true,
             ..action("outcome_unknown", "look_up")
         };
+        let undone = Observed {
+            said_undone: true,
+            ..action("outcome_unknown", "review")
+        };
         let cases = [
             (action("succeeded", "none"), 1, 3, vec![1]),
             (twice, 1, 1, vec![2]),
@@ -350,6 +375,7 @@ mod tests {
             (action("expired", "none"), 1, 1, vec![5]),
             (action("outcome_unknown", "none"), 1, 1, vec![8]),
             (lost, 0, 0, vec![10]),
+            (undone, 1, 1, vec![5]),
         ];
         for (action, effects, deliveries, broken) in cases {
             assert_eq!(
@@ -358,6 +384,25 @@ mod tests {
                 "{action:?}"
             );
         }
+    }
+
+    #[test]
+    fn what_was_ordered_and_what_a_restore_lost_is_excused_and_nothing_else() {
+        let ordered = Observed {
+            ordered: 1,
+            ..action("succeeded", "none")
+        };
+        let (tally, broken) = judged(ordered.clone(), 2, 2);
+        assert_eq!((tally.duplicates, broken.len()), (0, 0));
+        let (tally, broken) = judged(ordered, 3, 2);
+        assert_eq!((tally.duplicates, broken), (1, vec![3]));
+        let restored = Observed {
+            restored: true,
+            said_undone: true,
+            ..action("outcome_unknown", "review")
+        };
+        assert!(judged(restored.clone(), 1, 5).1.is_empty());
+        assert_eq!(judged(restored, 2, 5).1, [3]);
     }
 
     #[test]

@@ -19,18 +19,18 @@ const PAGE: usize = 100;
 
 /// The caller. Cheap to clone.
 #[derive(Clone)]
-pub(super) struct Api {
+pub(crate) struct Api {
     clients: watch::Receiver<Option<Arc<Client>>>,
 }
 
 impl Api {
     /// Asks whoever is reached by the client that is current.
-    pub(super) fn new(clients: watch::Receiver<Option<Arc<Client>>>) -> Self {
+    pub(crate) fn new(clients: watch::Receiver<Option<Arc<Client>>>) -> Self {
         Self { clients }
     }
 
     /// Submits the body of `POST /v1/actions`; the status that is answered.
-    pub(super) async fn submit(&self, body: &Value) -> anyhow::Result<Value> {
+    pub(crate) async fn submit(&self, body: &Value) -> anyhow::Result<Value> {
         let call = Call::post("/v1/actions", body.to_string()).repeatable();
         self.call(call)
             .await
@@ -38,7 +38,7 @@ impl Api {
     }
 
     /// An action's status, after it came to rest or so many seconds passed; none if there is no such action.
-    pub(super) async fn status(&self, id: &str, wait: u64) -> anyhow::Result<Option<Value>> {
+    pub(crate) async fn status(&self, id: &str, wait: u64) -> anyhow::Result<Option<Value>> {
         let path = with_query(
             &format!("/v1/actions/{}", encoded(id)),
             &[("wait", (wait > 0).then(|| wait.to_string()))],
@@ -54,7 +54,7 @@ impl Api {
     }
 
     /// The action of this key at a destination, where it is recorded.
-    pub(super) async fn by_key(
+    pub(crate) async fn by_key(
         &self,
         destination: &str,
         key: &str,
@@ -66,7 +66,7 @@ impl Api {
     }
 
     /// Every action that matches, newest first.
-    pub(super) async fn list(&self, filter: &[(&str, &str)]) -> anyhow::Result<Vec<Value>> {
+    pub(crate) async fn list(&self, filter: &[(&str, &str)]) -> anyhow::Result<Vec<Value>> {
         let mut found = Vec::new();
         let mut before = None;
         loop {
@@ -91,7 +91,7 @@ impl Api {
     }
 
     /// The evidence of an action, oldest first.
-    pub(super) async fn evidence(&self, id: &str) -> anyhow::Result<Vec<Value>> {
+    pub(crate) async fn evidence(&self, id: &str) -> anyhow::Result<Vec<Value>> {
         let call = Call::get(format!("/v1/actions/{}/evidence", encoded(id)));
         let mut answer = self
             .call(call)
@@ -104,7 +104,7 @@ impl Api {
     }
 
     /// Rules about an action in review; false where it does not stand there any more.
-    pub(super) async fn rule(&self, id: &str, verdict: &Value) -> anyhow::Result<bool> {
+    pub(crate) async fn rule(&self, id: &str, verdict: &Value) -> anyhow::Result<bool> {
         let call = Call::post(
             format!("/v1/review/{}/verdict", encoded(id)),
             verdict.to_string(),
@@ -145,7 +145,7 @@ impl Api {
 }
 
 /// A member that a status always has.
-pub(super) fn text<'a>(status: &'a Value, pointer: &str) -> anyhow::Result<&'a str> {
+pub(crate) fn text<'a>(status: &'a Value, pointer: &str) -> anyhow::Result<&'a str> {
     status
         .pointer(pointer)
         .and_then(Value::as_str)
@@ -153,6 +153,6 @@ pub(super) fn text<'a>(status: &'a Value, pointer: &str) -> anyhow::Result<&'a s
 }
 
 /// Nothing more happens by itself.
-pub(super) fn rests(status: &Value) -> bool {
+pub(crate) fn rests(status: &Value) -> bool {
     matches!(status["next"]["do"].as_str(), Some("none" | "review"))
 }

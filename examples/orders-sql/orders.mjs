@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 // Where the package was installed: the folder of this file, or MODULES.
 const { Client } = createRequire(`${process.env.MODULES ?? import.meta.dirname}/`)("pg");
 
-/** Books an order together with the intent to open its ticket. Returns the id of the outbox row. */
+/** Books an order together with the intent to open its ticket. Returns the action's id. */
 async function book(db, number, takeBack = false) {
   const name = `node-${number}`;
   const body = {
@@ -16,18 +16,18 @@ async function book(db, number, takeBack = false) {
   };
   await db.query("begin");
   await db.query("insert into orders (name) values ($1)", [name]);
-  const { rows } = await db.query("select factum.submit($1::jsonb) as row", [JSON.stringify(body)]);
+  const { rows } = await db.query("select factum.submit($1::jsonb) as submitted", [JSON.stringify(body)]);
   await db.query(takeBack ? "rollback" : "commit");
-  return rows[0].row;
+  return rows[0].submitted.id;
 }
 
 /** How the action stands, once nothing more happens by itself. */
-async function settled(db, row) {
+async function settled(db, id) {
   for (;;) {
-    const { rows } = await db.query("select * from factum.submitted($1)", [row]);
-    const { state, action, action_state, next_step, problem } = rows[0];
-    if (state === "refused") throw new Error(`refused: ${JSON.stringify(problem)}`);
-    if (next_step === "none" || next_step === "review") return { action, state: action_state };
+    const { rows } = await db.query("select factum.submitted($1) as told", [id]);
+    const { state, next, problem } = rows[0].told;
+    if (problem) throw new Error(`refused: ${JSON.stringify(problem)}`);
+    if (next === "none" || next === "review") return { action: id, state };
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
@@ -36,7 +36,7 @@ const db = new Client({ connectionString: process.env.DATABASE_URL });
 await db.connect();
 await db.query("create table if not exists orders (name text primary key)");
 await book(db, 2, true);
-const row = await book(db, 1);
+const id = await book(db, 1);
 await db.query("notify factum_outbox");
-console.log(JSON.stringify(await settled(db, row)));
+console.log(JSON.stringify(await settled(db, id)));
 await db.end();

@@ -8,7 +8,7 @@ import psycopg
 
 
 def book(db, number, take_back=False):
-    """Books an order together with the intent to open its ticket. Returns the id of the outbox row."""
+    """Books an order together with the intent to open its ticket. Returns the action's id."""
     name = f"python-{number}"
     body = {
         "destination": "bed",
@@ -18,28 +18,26 @@ def book(db, number, take_back=False):
     }
     with db.transaction() as transaction:
         db.execute("insert into orders (name) values (%s)", [name])
-        row = db.execute("select factum.submit(%s::jsonb)", [json.dumps(body)]).fetchone()[0]
+        submitted = db.execute("select factum.submit(%s::jsonb)", [json.dumps(body)]).fetchone()[0]
         if take_back:
             raise psycopg.Rollback(transaction)
-        return row
+        return submitted["id"]
 
 
-def settled(db, row):
+def settled(db, action):
     """How the action stands, once nothing more happens by itself."""
     while True:
-        state, action, action_state, next_step, problem = db.execute(
-            "select state, action, action_state, next_step, problem from factum.submitted(%s)", [row]
-        ).fetchone()
-        if state == "refused":
-            raise SystemExit(f"refused: {problem}")
-        if next_step in ("none", "review"):
-            return {"action": action, "state": action_state}
+        told = db.execute("select factum.submitted(%s)", [action]).fetchone()[0]
+        if told["problem"]:
+            raise SystemExit(f"refused: {told['problem']}")
+        if told["next"] in ("none", "review"):
+            return {"action": action, "state": told["state"]}
         time.sleep(0.1)
 
 
 with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as db:
     db.execute("create table if not exists orders (name text primary key)")
     book(db, 2, take_back=True)
-    row = book(db, 1)
+    action = book(db, 1)
     db.execute("notify factum_outbox")
-    print(json.dumps(settled(db, row)))
+    print(json.dumps(settled(db, action)))

@@ -25,7 +25,15 @@ pub struct Terms<'a> {
 }
 
 impl Terms<'_> {
-    /// What the store is asked to admit. `now` is the store's time, `draw` makes the action's id its own.
+    /// The hash of an identity, and the id of a new action under it; `draw` makes that its own.
+    #[must_use]
+    pub fn fresh(&self, checked: &Checked, now: Timestamp, draw: u64) -> (IdentityHash, ActionId) {
+        let identity_hash = self.keys.identity(&checked.scope, &checked.identity);
+        let id = ActionId::new(now, identity_hash.lane(), draw);
+        (identity_hash, id)
+    }
+
+    /// What the store is asked to admit. `now` is the store's time, `named` the identity's hash and the action's id.
     ///
     /// # Errors
     /// [`Code::DeadlinePassed`], or what cannot be sent under the operation's contract.
@@ -33,8 +41,9 @@ impl Terms<'_> {
         &self,
         checked: Checked,
         now: Timestamp,
-        draw: u64,
+        named: (IdentityHash, ActionId),
     ) -> Result<Admission, Problem> {
+        let (identity_hash, id) = named;
         if let Some(deadline) = checked.deadline.filter(|deadline| *deadline <= now) {
             let rule = format!("the deadline is {} in the past", now.since(deadline));
             return Err(Problem::new(
@@ -44,9 +53,8 @@ impl Terms<'_> {
                 "set a later one, or leave it out",
             ));
         }
-        let identity_hash = self.keys.identity(&checked.scope, &checked.identity);
         let intent = Intent {
-            action: ActionId::new(now, identity_hash.lane(), draw),
+            action: id,
             submitted_at: now,
             intent_at: checked.intent_at,
             not_before: checked.not_before,

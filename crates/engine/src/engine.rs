@@ -32,6 +32,9 @@ const LOOK_AGAIN: Duration = Duration::from_millis(250);
 /// The setting under which "sends are held" is kept.
 pub(crate) const PAUSED: &str = "paused";
 
+/// The setting that says of which forms the identity hashes in a store may be.
+const IDENTITY_FORM: &str = "identity_form";
+
 /// What an engine is started with.
 pub struct Options {
     /// Where everything is written down.
@@ -63,6 +66,7 @@ pub struct Engine {
     messages: mpsc::Sender<Message>,
     unsettled_max: usize,
     restore_grace: Span,
+    older_identities: bool,
     stopping: AtomicBool,
     loop_task: tokio::sync::Mutex<Option<JoinHandle<()>>>,
 }
@@ -101,6 +105,7 @@ impl Engine {
             .map(|(name, d)| (name.clone(), d.policy()))
             .collect();
         let contracts = keep_contracts(options.store.as_ref(), &options.destinations).await?;
+        let older_identities = older_identities(options.store.as_ref()).await?;
         let restore = options.store.restore().await?;
         let released = restore
             .as_ref()
@@ -152,6 +157,7 @@ impl Engine {
             messages,
             unsettled_max: options.unsettled_max,
             restore_grace: options.restore_grace,
+            older_identities,
             stopping: AtomicBool::new(false),
             loop_task: tokio::sync::Mutex::new(Some(loop_task)),
         })
@@ -324,6 +330,23 @@ fn claim_lease(destinations: &BTreeMap<String, Destination>) -> Span {
         .max()
         .unwrap_or(Span::from_secs(60))
         + Span::from_secs(30)
+}
+
+/// Whether an older program has begun the store, so that an identity may stand there under the hash that it made (form 1).
+async fn older_identities(store: &dyn Store) -> Result<bool, Problem> {
+    if let Some(form) = store.setting(IDENTITY_FORM).await? {
+        return Ok(form == "1");
+    }
+    let one = Filter {
+        limit: 1,
+        ..Filter::default()
+    };
+    let older = !store.list(one).await?.is_empty();
+    let form = if older { "1" } else { "2" };
+    store
+        .set_setting(IDENTITY_FORM, Some(form.to_owned()))
+        .await?;
+    Ok(older)
 }
 
 async fn keep_contracts(

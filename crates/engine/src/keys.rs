@@ -6,7 +6,7 @@ use std::fmt;
 use factum_core::identity::{Fingerprint, Identity, IdentityHash, Scope};
 use factum_core::mistake::{Mistake, made};
 use factum_core::{Epoch, Lane};
-use factum_store::MemberHash;
+use factum_store::{MemberHash, identity_digest};
 
 /// One root secret, and the keys that are derived from it, each for one use only.
 #[derive(Clone)]
@@ -27,15 +27,29 @@ impl Keys {
         Self { root }
     }
 
-    /// The keyed hash over scope and identity.
+    /// The keyed hash over scope and identity. Its first byte, the lane, is that of [`identity_digest`], so that a database can
+    /// tell it without the secrets.
     #[must_use]
     pub fn identity(&self, scope: &Scope, identity: &Identity) -> IdentityHash {
-        let parts: [&str; 4] = [
-            if made(Mistake::TenantLeftOut) {
-                ""
+        let scope = &Scope {
+            tenant: if made(Mistake::TenantLeftOut) {
+                String::new()
             } else {
-                &scope.tenant
+                scope.tenant.clone()
             },
+            ..scope.clone()
+        };
+        let IdentityHash(mut hash) = self.identity_of_form_1(scope, identity);
+        hash[0] = identity_digest(scope, identity)[0];
+        IdentityHash(hash)
+    }
+
+    /// The identity hash as programs made it that could not tell a lane without the secrets: every byte is keyed. Actions of
+    /// theirs are found by it.
+    #[must_use]
+    pub fn identity_of_form_1(&self, scope: &Scope, identity: &Identity) -> IdentityHash {
+        let parts: [&str; 4] = [
+            &scope.tenant,
             &scope.principal,
             &scope.destination,
             &scope.operation,

@@ -7,7 +7,7 @@ use factum_engine::{Code, Problem, Submission};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-#[cfg(any(feature = "sqlite", feature = "postgres"))]
+#[cfg(feature = "sqlite")]
 use crate::{DEFAULT_PRINCIPAL, DEFAULT_TENANT};
 use crate::{Factum, Submitted};
 
@@ -26,6 +26,8 @@ pub enum Handle {
     Action(ActionId),
     /// By identity.
     Identity(IdentityHash),
+    /// By the id that it has from its transaction's commit on, although no engine may have taken it over yet.
+    Reserved(ActionId),
 }
 
 impl From<ActionId> for Handle {
@@ -188,11 +190,8 @@ impl<'a> ActionBuilder<'a> {
         if let Some(problem) = self.problem {
             return Err(problem);
         }
-        crate::postgres::submit(transaction, &self.submission).await?;
-        let checked = self.submission.check(DEFAULT_TENANT, DEFAULT_PRINCIPAL)?;
-        Ok(Handle::Identity(
-            self.factum.identity_of(&checked.scope, &checked.identity),
-        ))
+        let submitted = crate::postgres::submit(transaction, &self.submission).await?;
+        Ok(Handle::Reserved(submitted.id))
     }
 
     fn raw(&mut self, member: &str, value: &impl Serialize) -> Option<Box<RawValue>> {

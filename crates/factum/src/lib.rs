@@ -52,9 +52,9 @@ use std::time::Duration;
 pub use action::{ActionBuilder, Handle};
 pub use config::Config;
 pub use factum_core as core;
+use factum_core::Timestamp;
 pub use factum_core::evidence::{Receipt, Ruling};
 pub use factum_core::{ActionId, Permission, State};
-use factum_core::{IdentityHash, Timestamp};
 pub use factum_engine::reading::read_object;
 pub use factum_engine::{
     Cancelled, Carried, CarriedRequest, Carrier, Change, Code, Destination, Engine, Operation,
@@ -367,12 +367,18 @@ impl Factum {
     async fn load(&self, handle: Handle) -> Result<Record, Problem> {
         match handle {
             Handle::Action(id) => self.inner.engine.load(id).await,
-            Handle::Identity(identity) => self.find(identity).await?.ok_or_else(not_picked_up),
+            Handle::Identity(_) | Handle::Reserved(_) => {
+                self.find(handle).await?.ok_or_else(not_picked_up)
+            }
         }
     }
 
-    async fn find(&self, identity: IdentityHash) -> Result<Option<Record>, Problem> {
-        Ok(self.inner.engine.store().find(identity).await?)
+    async fn find(&self, handle: Handle) -> Result<Option<Record>, Problem> {
+        let store = self.inner.engine.store();
+        Ok(match handle {
+            Handle::Identity(identity) => store.find(identity).await?,
+            Handle::Action(id) | Handle::Reserved(id) => store.load(id).await?,
+        })
     }
 
     /// The id behind a handle; waits for an outbox row to be picked up.
@@ -381,13 +387,12 @@ impl Factum {
         handle: Handle,
         deadline: tokio::time::Instant,
     ) -> Result<ActionId, Problem> {
-        let identity = match handle {
-            Handle::Action(id) => return Ok(id),
-            Handle::Identity(identity) => identity,
-        };
+        if let Handle::Action(id) = handle {
+            return Ok(id);
+        }
         let mut changes = self.inner.engine.changes();
         loop {
-            if let Some(record) = self.find(identity).await? {
+            if let Some(record) = self.find(handle).await? {
                 return Ok(record.id());
             }
             // Another worker may pick it up, and tells nobody here.

@@ -13,8 +13,8 @@ use factum_engine::{Code, Engine, Problem};
 use rusqlite::{Connection, OptionalExtension, params};
 use tokio::runtime::Handle;
 
-use crate::pickup::{passing, submit_all};
-use crate::problem_json;
+use crate::pickup::{Row, passing, submit_all};
+use crate::{DEFAULT_TENANT, problem_json};
 
 /// The statements that make the outbox's tables; harmless to repeat.
 pub const SCHEMA: &str = include_str!("../outbox.sql");
@@ -216,16 +216,23 @@ fn one_round(
     principal: &str,
     runtime: &Handle,
 ) -> Result<usize, Box<dyn std::error::Error>> {
-    let waiting: Vec<(i64, String)> = connection
+    let row = |row: &rusqlite::Row<'_>| {
+        Ok(Row {
+            id: row.get(0)?,
+            body: row.get(1)?,
+            tenant: DEFAULT_TENANT.to_owned(),
+            principal: principal.to_owned(),
+            reserved: None,
+        })
+    };
+    let waiting: Vec<Row<i64>> = connection
         .prepare_cached(
             "select id, body from factum_outbox where state = 'waiting' order by id limit ?1",
         )?
-        .query_map([i64::try_from(BATCH)?], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })?
+        .query_map([i64::try_from(BATCH)?], row)?
         .collect::<Result<_, _>>()?;
     let rows = waiting.len();
-    let outcomes = runtime.block_on(submit_all(engine, waiting, principal));
+    let outcomes = runtime.block_on(submit_all(engine, waiting));
     let transaction = connection.unchecked_transaction()?;
     for (id, outcome) in outcomes {
         let (state, action, problem) = match outcome {

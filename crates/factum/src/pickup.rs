@@ -8,23 +8,34 @@ use factum_core::ActionId;
 use factum_engine::{Code, Engine, Problem, Submission};
 use tokio::task::JoinSet;
 
-use crate::DEFAULT_TENANT;
+/// A row as it is submitted.
+pub(crate) struct Row<Id> {
+    pub(crate) id: Id,
+    pub(crate) body: String,
+    pub(crate) tenant: String,
+    pub(crate) principal: String,
+    /// The id that the application was told for its action.
+    pub(crate) reserved: Option<ActionId>,
+}
 
 /// Submits rows, all at once: the action of each, or the problem; in the order of their ids.
 pub(crate) async fn submit_all<Id: Ord + Copy + Send + 'static>(
     engine: &Arc<Engine>,
-    waiting: Vec<(Id, String)>,
-    principal: &str,
+    waiting: Vec<Row<Id>>,
 ) -> Vec<(Id, Result<ActionId, Problem>)> {
     let mut submitting = JoinSet::new();
-    for (id, body) in waiting {
-        let (engine, principal) = (engine.clone(), principal.to_owned());
+    for row in waiting {
+        let engine = engine.clone();
         submitting.spawn(async move {
-            let submitted = match Submission::from_json(&body) {
-                Ok(submission) => engine.submit(submission, DEFAULT_TENANT, &principal).await,
+            let submitted = match Submission::from_json(&row.body) {
+                Ok(submission) => {
+                    engine
+                        .submit_reserved(submission, &row.tenant, &row.principal, row.reserved)
+                        .await
+                }
                 Err(problem) => Err(problem),
             };
-            (id, submitted.map(|submitted| submitted.record.id()))
+            (row.id, submitted.map(|submitted| submitted.record.id()))
         });
     }
     let mut outcomes = submitting.join_all().await;

@@ -13,10 +13,10 @@
 //! };
 //! let tx = orders.transaction().await?;
 //! tx.execute("insert into orders (n) values ($1)", &[&n]).await?;
-//! let row = factum::postgres::submit(&tx, &submission).await?;
+//! let action = factum::postgres::submit(&tx, &submission).await?.id;
 //! tx.commit().await?;
 //! factum::postgres::wake(orders).await?; // it would be found without that, a little later
-//! # let _ = row;
+//! # let _ = action;
 //! # Ok(())
 //! # }
 //! ```
@@ -24,17 +24,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use factum_core::Span;
+use factum_core::{ActionId, Span, State};
 use factum_engine::{Code, Engine, Problem, Submission};
-use factum_store::postgres::{OutboxId, OutboxOutcome, PostgresStore};
+use factum_store::postgres::{OutboxId, OutboxOutcome, OutboxRow, PostgresStore};
 use factum_store::{Store, StoreError};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use tokio_postgres::{Client, GenericClient};
 
-use crate::pickup::{passing, submit_all};
-use crate::{DEFAULT_PRINCIPAL, problem_json};
+use crate::pickup::{Row, passing, submit_all};
+use crate::problem_json;
 
 /// Rows that are submitted at once.
 const BATCH: usize = 64;
@@ -49,20 +49,45 @@ const REST: Duration = Duration::from_secs(1);
 /// Before a listener whose connection ended listens again.
 const LISTEN_AGAIN: Duration = Duration::from_secs(5);
 
-/// Writes a submission into the outbox, within the caller's transaction, and gives the id of its row, which
-/// `factum.submitted` takes. A repeat gives the first one's.
+/// What `factum.submit` answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Submitted {
+    /// The action.
+    pub id: ActionId,
+    /// An earlier submission named it.
+    pub joined: bool,
+    /// How it stands.
+    pub state: State,
+}
+
+/// Records a submission within the caller's transaction: once that commits, the action exists.
 ///
 /// # Errors
-/// The problem that the database names by its code (F1003, F1004, F1007), else F1053; the transaction has to be rolled back.
+/// The problem that the database names by its code (F1003, F1004, F1007, F1011), else F1053; the transaction has to be rolled back.
 pub async fn submit(
     transaction: &impl GenericClient,
     submission: &Submission,
-) -> Result<String, Problem> {
+) -> Result<Submitted, Problem> {
     let body = crate::action::to_json(submission)?;
-    let sql = "SELECT factum.submit($1::text::jsonb)::text";
-    match transaction.query_one(sql, &[&body]).await {
-        Ok(row) => Ok(row.get(0)),
-        Err(error) => Err(refused(&error)),
+    let sql = "SELECT s ->> 'id', (s ->> 'joined')::bool, s ->> 'state' FROM factum.submit($1::text::jsonb) s";
+    let row = transaction
+        .query_one(sql, &[&body])
+        .await
+        .map_err(|error| refused(&error))?;
+    let (id, state): (&str, &str) = (row.get(0), row.get(2));
+    match (id.parse(), State::from_name(state)) {
+        (Ok(id), Some(state)) => Ok(Submitted {
+            id,
+            joined: row.get(1),
+            state,
+        }),
+        _ => {
+            let rule = format!(
+                "factum.submit answered {id} and {state}, which this version does not know"
+            );
+            let remedy = "roll back, and use the library of the version that the workers have";
+            Err(Problem::new(Code::StoreFailed, "", rule, remedy))
+        }
     }
 }
 
@@ -81,7 +106,11 @@ fn refused(error: &tokio_postgres::Error) -> Problem {
     let remedy = said
         .hint()
         .unwrap_or("roll back, and repeat the transaction");
-    Problem::new(code, "", rule, remedy.to_owned())
+    let problem = Problem::new(code, "", rule, remedy.to_owned());
+    match said.detail().and_then(|detail| detail.parse().ok()) {
+        Some(first) => problem.about(first),
+        None => problem,
+    }
 }
 
 /// Wakes the workers, so that rows that were committed before are picked up at once.
@@ -163,9 +192,16 @@ async fn one_round(engine: &Arc<Engine>, store: &PostgresStore) -> Result<usize,
     if seen == 0 {
         return Ok(0);
     }
-    let waiting = rows.into_iter().map(|row| (row.id, row.body)).collect();
+    let row = |row: OutboxRow| Row {
+        reserved: row.reserved(),
+        id: row.id,
+        body: row.body,
+        tenant: row.tenant,
+        principal: row.principal,
+    };
+    let waiting = rows.into_iter().map(row).collect();
     let mut outcomes: Vec<(OutboxId, OutboxOutcome)> = Vec::new();
-    for (id, submitted) in submit_all(engine, waiting, DEFAULT_PRINCIPAL).await {
+    for (id, submitted) in submit_all(engine, waiting).await {
         match submitted {
             Ok(action) => outcomes.push((id, OutboxOutcome::Taken(action))),
             // It waits on, and is taken again when its time is over.

@@ -7,6 +7,7 @@
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod cache;
 pub mod clock;
+mod digest;
 #[cfg(all(any(feature = "sqlite", feature = "postgres"), not(fuzzing)))]
 mod encoding;
 // A fuzzer has to reach what is nobody else's business.
@@ -37,12 +38,13 @@ use std::future::Future;
 use std::pin::Pin;
 
 pub use clock::{Clock, system_clock};
+pub use digest::identity_digest;
 pub use error::{StoreError, StoreErrorKind};
 use factum_core::{ActionId, Evidence, Fact, IdentityHash, Lane, Span, Timestamp, WorkerNonce};
 pub use memory::MemoryStore;
 pub use record::{
     Action, Admission, Admitted, Claim, Claimed, Committed, Content, Conversation, Due, Filter,
-    MemberHash, NextRow, Record, Recorded, Restore,
+    MemberHash, NextRow, Record, Recorded, Reserved, Restore,
 };
 pub use register::{Change, Changed, Entry, EntryFilter, EntryKey, EntryVersion, Kind, Registered};
 pub use report::{Delivered, KeptReport, Name, Reading, Report, ReportFilter, ReportId, Site};
@@ -61,7 +63,8 @@ pub trait Store: Send + Sync + 'static {
     /// Records a new action, or finds the one that its identity names, in one transaction.
     ///
     /// Repeating it joins. With `claim_for`, a new action is claimed in the same transaction, and the facts may hold its
-    /// first mark.
+    /// first mark. Where an application's transaction has reserved an id for the identity, nothing is recorded under another one:
+    /// see [`Admitted::Reserved`].
     fn admit(&self, admission: Admission) -> Answer<'_, Admitted>;
 
     /// One action with all its evidence.

@@ -102,6 +102,17 @@ pub enum Admitted {
     },
     /// What it was decided on is not so any more: the edition, or an entry that was to change with it. Nothing was recorded.
     Stale,
+    /// An application's own transaction came first, and its action is not recorded yet. Nothing was recorded.
+    Reserved(Reserved),
+}
+
+/// What an application's own transaction has committed, and no engine has taken over yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reserved {
+    /// The id of the action, should it be recorded.
+    pub action: ActionId,
+    /// The submission, and the principal who makes it. None where an engine has refused it: then another one may come.
+    pub waiting: Option<(String, String)>,
 }
 
 /// One action as it stands.

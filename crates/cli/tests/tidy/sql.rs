@@ -69,12 +69,23 @@ fn wrong(statement: &str) -> Vec<String> {
 /// The one statement that reads a clock, the database's: what it answers is bound everywhere else.
 const THE_CLOCK: &str = "crates/store/src/postgres/sql/now.sql";
 
+/// And the one function that an application calls: nobody else is there to tell the time, and an action's id has to sort by it.
+const OF_AN_ID: (&str, &str) = (
+    "crates/store/src/postgres/migrations/0005_identity.sql",
+    "factum.fresh_id(v_lane, (extract(epoch FROM clock_timestamp()) * 1000)::int8)",
+);
+
 #[test]
 fn statements_compute_no_times() {
     let mut found = Vec::new();
     for file in tree::files(|path| path.ends_with(".sql") && path != THE_CLOCK) {
+        let text = if file.path == OF_AN_ID.0 {
+            file.text.replacen(OF_AN_ID.1, "", 1)
+        } else {
+            file.text
+        };
         found.extend(
-            wrong(&file.text)
+            wrong(&text)
                 .into_iter()
                 .map(|bad| format!("{}: {bad}", file.path)),
         );

@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use factum_core::Timestamp;
-use factum_store::{Action, Admission, Admitted, Record};
+use factum_core::{ActionId, IdentityHash, Timestamp};
+use factum_store::{Action, Admission, Admitted, Record, Reserved};
 
 use super::{Engine, Submitted, random_u64};
 use crate::admission::Terms;
@@ -26,15 +26,33 @@ impl Engine {
         tenant: &str,
         principal: &str,
     ) -> Result<Submitted, Problem> {
+        self.submit_reserved(submission, tenant, principal, None)
+            .await
+    }
+
+    /// The same for a submission that an application's own transaction has made under this id. Should its identity name another
+    /// action already, it joins that one.
+    ///
+    /// # Errors
+    /// As [`Engine::submit`].
+    pub async fn submit_reserved(
+        &self,
+        submission: Submission,
+        tenant: &str,
+        principal: &str,
+        reserved: Option<ActionId>,
+    ) -> Result<Submitted, Problem> {
         if self.stopping.load(Ordering::Relaxed) {
             return Err(shutting_down());
         }
         let checked = submission.check(tenant, principal)?;
-        let now = self.shared.store.now().await?;
-        let admission = self.admission(checked, now).await?;
-        self.join_or_room(&admission.action).await?;
-        reach(CrashPoint::C1);
-        match self.admit(admission).await? {
+        let mut admitted = self.submit_checked(checked.clone(), reserved).await?;
+        if let Admitted::Reserved(first) = admitted {
+            self.take_over(&first, tenant).await?;
+            admitted = self.submit_checked(checked, Some(first.action)).await?;
+        }
+        let now = self.shared.now();
+        match admitted {
             Admitted::Created(record, _) => {
                 self.announce(&record);
                 Ok(Submitted {
@@ -54,7 +72,49 @@ impl Engine {
             }
             Admitted::Conflict { first, members } => Err(conflict(&first, &members)),
             Admitted::Stale => Err(stale()),
+            Admitted::Reserved(_) => Err(reserved_again()),
         }
+    }
+
+    /// Records what an application's transaction has submitted before: it was first. What is wrong with it is said to the
+    /// application, when its row is picked up.
+    async fn take_over(&self, first: &Reserved, tenant: &str) -> Result<(), Problem> {
+        let Some((body, principal)) = &first.waiting else {
+            return Ok(());
+        };
+        let checked = Submission::from_json(body).and_then(|first| first.check(tenant, principal));
+        if let Ok(checked) = checked {
+            self.submit_checked(checked, Some(first.action)).await?;
+        }
+        Ok(())
+    }
+
+    async fn submit_checked(
+        &self,
+        checked: Checked,
+        reserved: Option<ActionId>,
+    ) -> Result<Admitted, Problem> {
+        let now = self.shared.store.now().await?;
+        let identity = self.named(&checked).await?;
+        let id = reserved
+            .filter(|id| id.lane() == identity.lane())
+            .unwrap_or_else(|| ActionId::new(now, identity.lane(), random_u64()));
+        let admission = self.admission(checked, now, (identity, id)).await?;
+        self.join_or_room(&admission.action).await?;
+        reach(CrashPoint::C1);
+        self.admit(admission).await
+    }
+
+    /// The hash by which an identity is found. In a store that an older program began, it may be the older one.
+    async fn named(&self, checked: &Checked) -> Result<IdentityHash, Problem> {
+        let keys = &self.shared.keys;
+        if self.older_identities {
+            let older = keys.identity_of_form_1(&checked.scope, &checked.identity);
+            if self.shared.store.find(older).await?.is_some() {
+                return Ok(older);
+            }
+        }
+        Ok(keys.identity(&checked.scope, &checked.identity))
     }
 
     /// Through the loop: it knows whether a place at the destination's gate is free, and it goes on when a caller went away.
@@ -95,7 +155,12 @@ impl Engine {
         .after(Duration::from_secs(5)))
     }
 
-    async fn admission(&self, checked: Checked, now: Timestamp) -> Result<Admission, Problem> {
+    async fn admission(
+        &self,
+        checked: Checked,
+        now: Timestamp,
+        named: (IdentityHash, ActionId),
+    ) -> Result<Admission, Problem> {
         let scope = &checked.scope;
         let (destination, operation) = self.operation(&scope.destination, &scope.operation)?;
         let restore = self.shared.store.restore().await?;
@@ -105,7 +170,7 @@ impl Engine {
             restore: restore.as_ref(),
             restore_grace: self.restore_grace,
         };
-        let mut admission = terms.admission(checked, now, random_u64())?;
+        let mut admission = terms.admission(checked, now, named)?;
         admission.action.content.place = destination.place();
         let id = admission.action.intent.action;
         tracing::debug!(action = %id, destination = %destination.name, "submission checked");
@@ -169,6 +234,12 @@ fn shutting_down() -> Problem {
     let rule = "the engine is shutting down and takes nothing on";
     let remedy = "try again; the same identity joins";
     Problem::new(Code::ShuttingDown, "", rule, remedy).after(Duration::from_secs(2))
+}
+
+fn reserved_again() -> Problem {
+    let rule = "an application's transaction is just submitting this identity anew";
+    let remedy = "try again; the same identity joins";
+    Problem::new(Code::StoreUnavailable, "", rule, remedy).after(Duration::from_secs(1))
 }
 
 fn conflict(first: &Record, members: &[String]) -> Problem {

@@ -334,7 +334,8 @@ impl World {
             restore: restore.as_ref(),
             restore_grace: Span::from_secs(86_400),
         };
-        let mut admission = match terms.admission(checked, now, self.dice.callers.next()) {
+        let named = terms.fresh(&checked, now, self.dice.callers.next());
+        let mut admission = match terms.admission(checked, now, named) {
             Ok(admission) => admission,
             Err(problem) if problem.code == Code::DeadlinePassed => {
                 self.intents[n].given_up = true;
@@ -392,7 +393,8 @@ impl World {
                 }
                 return;
             }
-            Ok(Admitted::Stale) | Err(_) => return,
+            // Nothing reserves an id here.
+            Ok(Admitted::Reserved(_) | Admitted::Stale) | Err(_) => return,
         };
         let id = record.id();
         if other {

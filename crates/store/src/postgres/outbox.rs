@@ -12,8 +12,9 @@ use uuid::Uuid;
 
 use super::bound::Value;
 use super::pool::Does;
-use super::row::{count, uuid};
-use super::{PostgresStore, fault};
+use super::row::{action_id, count, uuid};
+use super::{Inner, PostgresStore, fault};
+use crate::record::Reserved;
 use crate::{StoreError, StoreErrorKind};
 
 /// A row that an application wrote.
@@ -23,9 +24,22 @@ pub struct OutboxRow {
     pub id: OutboxId,
     /// The submission, as the body of `POST /v1/actions`.
     pub body: String,
+    /// The tenant that it is of.
+    pub tenant: String,
+    /// Who submits it.
+    pub principal: String,
 }
 
-/// The id of a row.
+impl OutboxRow {
+    /// The id that the application was told. Rows of older programs have none.
+    #[must_use]
+    pub fn reserved(&self) -> Option<ActionId> {
+        let OutboxId(id) = self.id;
+        (id.get_version_num() == 7).then(|| action_id(id))
+    }
+}
+
+/// The id of a row, which is that of its action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OutboxId(Uuid);
 
@@ -41,6 +55,20 @@ pub enum OutboxOutcome {
 const TAKING: &str = "taking rows of the outbox";
 const SETTLING: &str = "settling rows of the outbox";
 const LISTENING: &str = "listening for the outbox";
+
+impl Inner {
+    /// What stands in the way of recording under another id than this.
+    pub(super) async fn reserved(&self, action: ActionId) -> Result<Reserved, StoreError> {
+        let sql = include_str!("sql/outbox_read.sql");
+        let doing = "reading a row of the outbox";
+        let rows = self
+            .connections
+            .rows(doing, Does::Reads, sql, &[&uuid(action)])
+            .await?;
+        let waiting = rows.first().map(|row| (row.get(0), row.get(1)));
+        Ok(Reserved { action, waiting })
+    }
+}
 
 impl PostgresStore {
     /// Takes rows that nobody holds, for so long.
@@ -60,6 +88,8 @@ impl PostgresStore {
         let row = |row: &tokio_postgres::Row| OutboxRow {
             id: OutboxId(row.get(0)),
             body: row.get(1),
+            tenant: row.get(2),
+            principal: row.get(3),
         };
         Ok(rows.iter().map(row).collect())
     }

@@ -5,12 +5,14 @@
 
 use factum_core::{ActionId, Evidence, Fact, Span, Timestamp};
 
+use uuid::Uuid;
+
 use super::Inner;
 use super::bound::Value;
 use super::pool::{Does, Unanswered};
 use super::register::Wishes;
 use super::reports::hashes_of;
-use super::row::{count, damaged, lane, signed, uuid};
+use super::row::{action_id, count, damaged, lane, signed, uuid};
 use crate::encoding::{fact_text, head_text};
 use crate::record::{
     Action, Admission, Admitted, Claim, Claimed, Committed, NextRow, Record, Recorded,
@@ -19,7 +21,7 @@ use crate::record::{
 use crate::register::Change;
 use crate::report::{Name, names_in};
 use crate::shared::{Fence, Overtaker};
-use crate::{StoreError, StoreErrorKind, matching, shared};
+use crate::{StoreError, StoreErrorKind, identity_digest, matching, shared};
 
 const ADMITTING: &str = "recording an action";
 const CLAIMING: &str = "claiming an action";
@@ -50,6 +52,13 @@ impl Standing {
             closed: status.closed.is_some(),
         }
     }
+}
+
+/// Which action an identity names; none where the register refused before that was asked.
+struct Named {
+    action: Option<ActionId>,
+    /// By this very statement.
+    recorded: bool,
 }
 
 /// Evidence, as columns of a batch.
@@ -117,9 +126,9 @@ impl Inner {
         }
         let refusable = register.may_refuse();
         let admitted = match created {
-            Ok(true) => self.named(record, names, claim).await,
-            Ok(false) => {
-                self.joined(&submitted, names, claim, (repeated, refusable))
+            Ok(Named { recorded: true, .. }) => self.named(record, names, claim).await,
+            Ok(Named { action, .. }) => {
+                self.joined(&submitted, action, names, claim, (repeated, refusable))
                     .await
             }
             // A first try that arrives beside its repeat takes the id before the identity is looked at; one of two changes of an
@@ -127,7 +136,7 @@ impl Inner {
             Err(unanswered)
                 if unanswered.is_unique && (repeated || !register.entries.is_empty()) =>
             {
-                self.joined(&submitted, names, claim, (repeated, refusable))
+                self.joined(&submitted, None, names, claim, (repeated, refusable))
                     .await
             }
             Err(unanswered) if unanswered.is_unique => Err(shared::id_taken()),
@@ -161,11 +170,12 @@ impl Inner {
         Ok(Admitted::Created(Box::new(record), None))
     }
 
-    /// The identity is known, or the register refused. `repeated` says that the answer to a first try was lost: then a row under
-    /// our own id is ours.
+    /// The identity is known, or the register refused; `named` is the action that the identity names, unless the register refused.
+    /// `repeated` says that the answer to a first try was lost: then a row under our own id is ours.
     async fn joined(
         &self,
         submitted: &Action,
+        named: Option<ActionId>,
         names: Vec<Name>,
         claim: Option<Claim>,
         (repeated, refusable): (bool, bool),
@@ -174,6 +184,9 @@ impl Inner {
             .read_by_identity(ADMITTING, submitted.identity_hash)
             .await?
         else {
+            if let Some(first) = named.filter(|first| *first != submitted.intent.action) {
+                return Ok(Admitted::Reserved(self.reserved(first).await?));
+            }
             if refusable {
                 return Ok(Admitted::Stale);
             }
@@ -192,14 +205,15 @@ impl Inner {
         register: &Register,
         claim: Option<(i64, Timestamp)>,
         now: Timestamp,
-    ) -> Result<bool, Unanswered> {
+    ) -> Result<Named, Unanswered> {
         let action = &record.action;
+        let digest = identity_digest(&action.scope, &action.identity);
         let (id, standing, log) = (record.id(), Standing::of(record), Log::of(evidence));
         let content = &action.content;
         let talk = content.conversation.as_ref().map(|talk| talk.id.as_str());
         let (by, until) = claim.unzip();
         let wishes = Wishes::of(&register.entries);
-        let values: [Value<'_>; 36] = [
+        let values: [Value<'_>; 38] = [
             &lane(id),
             &uuid(id),
             &action.identity_hash.0.as_slice(),
@@ -227,6 +241,8 @@ impl Inner {
             &hashes_of(record, names),
             &content.subject,
             &register.under.map(signed),
+            &i16::from(digest[0]),
+            &digest.as_slice(),
             &wishes.kinds,
             &wishes.tenants,
             &wishes.ids,
@@ -238,15 +254,19 @@ impl Inner {
             &wishes.whys,
         ];
         let (sql, used) = if register.entries.is_empty() {
-            (include_str!("sql/action_admit.sql"), 27)
+            (include_str!("sql/action_admit.sql"), 29)
         } else {
-            (include_str!("sql/action_admit_with_entries.sql"), 36)
+            (include_str!("sql/action_admit_with_entries.sql"), 38)
         };
         let rows = self
             .connections
             .rows(ADMITTING, Does::Writes, sql, &values[..used])
             .await?;
-        Ok(!rows.is_empty())
+        let row = rows.first();
+        Ok(Named {
+            action: row.map(|row| action_id(row.get(0))),
+            recorded: row.is_some_and(|row| row.get::<_, Option<Uuid>>(1).is_some()),
+        })
     }
 
     /// Claims an action.

@@ -1,11 +1,16 @@
--- One statement, one transaction: the action with how it stands and its first evidence, or nothing where its identity is known.
--- With an edition ($27) it has to be the register's. READ COMMITTED. Waits for a row of the same identity that another transaction has not decided yet.
-WITH new AS (
-    INSERT INTO factum.action (lane, id, identity, fingerprint, contract, tenant, name, conversation, params, payload, head,
-        subject, destination)
-    SELECT $1::int2, $2::uuid, $3::bytea, $4::bytea, $5::bytea, $6::text, $7::text, $8::text, $9::text, $10::text, $11::text,
-        $26::text, CASE WHEN $26::text IS NULL THEN NULL ELSE $18::text END
+-- One statement, one transaction: the action with how it stands and its first evidence, or nothing where its identity names
+-- another one. With an edition ($27) it has to be the register's. READ COMMITTED. Waits for a row of the same identity that another
+-- transaction has not decided yet. Gives the id that the identity names, and the same again if it was recorded by this; no row where
+-- the register refuses.
+WITH named_by AS MATERIALIZED (
+    SELECT factum.identify($28, $29, $2) AS id
     WHERE $27::int8 IS NULL OR $27 = (SELECT number FROM factum.edition WHERE one = 1)
+), new AS (
+    INSERT INTO factum.action (lane, id, identity, fingerprint, contract, tenant, name, conversation, params, payload, head,
+        subject, destination, identity_form)
+    SELECT $1::int2, $2::uuid, $3::bytea, $4::bytea, $5::bytea, $6::text, $7::text, $8::text, $9::text, $10::text, $11::text,
+        $26::text, CASE WHEN $26::text IS NULL THEN NULL ELSE $18::text END, 2::int2
+    FROM named_by WHERE named_by.id = $2
     ON CONFLICT (lane, identity) DO NOTHING
     RETURNING lane, id
 ), stands AS (
@@ -24,4 +29,4 @@ WITH new AS (
     FROM new, unnest($25::bytea[]) AS k (name)
     ON CONFLICT (lane, name, action_lane, action) DO NOTHING
 )
-SELECT id FROM new
+SELECT named_by.id, new.id FROM named_by LEFT JOIN new ON true

@@ -1,21 +1,25 @@
 -- One statement, one transaction: the action with how it stands, its first evidence and the entries that are changed with it; or
--- nothing, where its identity is known or an entry is at another version. All of it lies in one lane ($1).
+-- nothing, where its identity names another one or an entry is at another version. All of it lies in one lane ($1). What it gives is
+-- what action_admit.sql gives.
 -- With an edition ($27) it has to be the register's. READ COMMITTED. Waits for a row of the same identity that another transaction has not decided yet.
 WITH wish AS MATERIALIZED (
-    SELECT * FROM unnest($28::text[], $29::text[], $30::text[], $31::int8[], $32::text[], $33::text[], $34::int8[],
-        $35::text[], $36::text[]) AS w (kind, tenant, id, version, body, label, due, who, why)
+    SELECT * FROM unnest($30::text[], $31::text[], $32::text[], $33::int8[], $34::text[], $35::text[], $36::int8[],
+        $37::text[], $38::text[]) AS w (kind, tenant, id, version, body, label, due, who, why)
 ), fits AS MATERIALIZED (
     SELECT 1 WHERE NOT EXISTS (
         SELECT 1 FROM wish w LEFT JOIN factum.entry e
             ON e.lane = $1 AND e.kind = w.kind AND e.tenant = w.tenant AND e.id = w.id
         WHERE coalesce(e.version, 0) <> w.version - 1)
-), new AS (
-    INSERT INTO factum.action (lane, id, identity, fingerprint, contract, tenant, name, conversation, params, payload, head,
-        subject, destination)
-    SELECT $1::int2, $2::uuid, $3::bytea, $4::bytea, $5::bytea, $6::text, $7::text, $8::text, $9::text, $10::text, $11::text,
-        $26::text, CASE WHEN $26::text IS NULL THEN NULL ELSE $18::text END
+), named_by AS MATERIALIZED (
+    SELECT factum.identify($28, $29, $2) AS id
     FROM fits
     WHERE $27::int8 IS NULL OR $27 = (SELECT number FROM factum.edition WHERE one = 1)
+), new AS (
+    INSERT INTO factum.action (lane, id, identity, fingerprint, contract, tenant, name, conversation, params, payload, head,
+        subject, destination, identity_form)
+    SELECT $1::int2, $2::uuid, $3::bytea, $4::bytea, $5::bytea, $6::text, $7::text, $8::text, $9::text, $10::text, $11::text,
+        $26::text, CASE WHEN $26::text IS NULL THEN NULL ELSE $18::text END, 2::int2
+    FROM named_by WHERE named_by.id = $2
     ON CONFLICT (lane, identity) DO NOTHING
     RETURNING lane, id
 ), stands AS (
@@ -42,4 +46,4 @@ WITH wish AS MATERIALIZED (
     FROM new, unnest($25::bytea[]) AS k (name)
     ON CONFLICT (lane, name, action_lane, action) DO NOTHING
 )
-SELECT id FROM new
+SELECT named_by.id, new.id FROM named_by LEFT JOIN new ON true

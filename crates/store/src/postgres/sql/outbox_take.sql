@@ -7,4 +7,4 @@ WITH due AS MATERIALIZED (
     FOR UPDATE SKIP LOCKED
 )
 UPDATE factum.outbox o SET held_until = $2 FROM due WHERE o.id = due.id
-RETURNING o.id, o.request::text
+RETURNING o.id, o.request::text, o.tenant, o.principal

@@ -36,7 +36,7 @@ async fn filled() -> (Database, tokio_postgres::Client) {
 }
 
 /// What each check forbids.
-const ATTACKS: [(&str, &str); 39] = [
+const ATTACKS: [(&str, &str); 40] = [
     (
         "action_subject_has_a_place",
         "UPDATE factum.action SET subject = 'ticket/77'",
@@ -140,12 +140,16 @@ const ATTACKS: [(&str, &str); 39] = [
         "UPDATE factum.restore SET released_by = 'ana'",
     ),
     (
-        "outbox_identity_is_32_bytes",
-        "UPDATE factum.outbox SET identity = ''",
+        "action_identity_form_is_known",
+        "UPDATE factum.action SET identity_form = 3",
     ),
     (
-        "outbox_intent_is_32_bytes",
-        "UPDATE factum.outbox SET intent = ''",
+        "identity_digest_is_32_bytes",
+        "UPDATE factum.identity SET digest = substring(digest, 1, 31)",
+    ),
+    (
+        "identity_lane_is_the_digests",
+        "UPDATE factum.identity SET lane = (lane + 1) % 256",
     ),
     (
         "outbox_state_is_known",
@@ -243,7 +247,15 @@ async fn every_key_begins_with_the_lane() {
     // Tables without a lane are copied to every node of a cluster: nothing hot is in them. The outbox is on one node, beside
     // the application's own tables.
     let copied = BTreeSet::from([
-        "contract", "setting", "meta", "restore", "version", "worker", "edition", "outbox",
+        "contract",
+        "setting",
+        "meta",
+        "restore",
+        "version",
+        "worker",
+        "edition",
+        "outbox",
+        "application",
     ]);
     let wrong: Vec<(String, String)> = keys
         .iter()
@@ -261,8 +273,8 @@ const MANY: &str = "
     CREATE TEMP TABLE many AS SELECT n, h, get_byte(h, 0)::int2 AS lane,
         (lpad(to_hex(n), 16, '0') || '80' || encode(substring(h, 1, 1), 'hex') || '000000000000')::uuid AS id
         FROM (SELECT n, sha256(n::text::bytea) AS h FROM generate_series(1, 20000) AS n) AS numbered;
-    INSERT INTO factum.action (lane, id, identity, fingerprint, contract, tenant, name, params, payload, head)
-        SELECT lane, id, h, h, h, 'default', n::text, '{}', '{}', '{}' FROM many;
+    INSERT INTO factum.action (lane, id, identity, fingerprint, contract, tenant, name, params, payload, head, identity_form)
+        SELECT lane, id, h, h, h, 'default', n::text, '{}', '{}', '{}', 2 FROM many;
     INSERT INTO factum.standing (lane, id, version, records, state, closed, next_step, next_at, next_why, destination, claim_token)
         SELECT lane, id, 1, 1, 'pending', false, 'send', n, '', 'helpdesk', 0 FROM many;
     INSERT INTO factum.evidence (lane, action, no, at, kind, fact) SELECT lane, id, 1, n, 'noted', '{}' FROM many;

@@ -132,6 +132,7 @@ impl Engine {
             restore_released: AtomicBool::new(released),
             paused: AtomicBool::new(paused),
             accounts,
+            restore_marked: std::sync::Mutex::default(),
             overdue_after: std::sync::Mutex::default(),
         });
         let limits = DriverLimits {

@@ -8,10 +8,11 @@ use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
 
 use factum_core::{ActionId, Lane, Span, Timestamp, WorkerNonce};
-use factum_store::StoreError;
+use factum_store::{Restore, StoreError};
 
 use crate::driver::Event;
 use crate::engine::PAUSED;
+use crate::recover;
 use crate::shell::Shared;
 
 /// For how long a worker is taken to live after it said so: a few rounds of looking.
@@ -38,13 +39,18 @@ pub(crate) async fn look(shared: &Shared) -> Result<Vec<Event>, StoreError> {
     if shared.paused.swap(paused, Ordering::Relaxed) != paused {
         events.push(Event::Paused(paused));
     }
+    // With a beat the store looks whether it came from a copy; then what it says of a restore counts.
+    let living = store.beat(shared.worker, LIVES).await?;
+    let lanes = lanes_of(shared.worker, &living);
     let restore = store.restore().await?;
-    let released = restore.is_none_or(|restore| restore.released.is_some());
+    let held = restore.filter(|restore| restore.released.is_none());
+    let released = held.is_none();
     if shared.restore_released.swap(released, Ordering::Relaxed) != released {
         events.push(Event::RestoreReleased(released));
     }
-    let living = store.beat(shared.worker, LIVES).await?;
-    let lanes = lanes_of(shared.worker, &living);
+    if let Some(restore) = held {
+        events.extend(look_first(shared, &restore, &lanes).await?);
+    }
     for _ in 0..PAGES {
         let after = *cursor(shared);
         let before = shared.now() - GRACE;
@@ -60,6 +66,36 @@ pub(crate) async fn look(shared: &Shared) -> Result<Vec<Event>, StoreError> {
         }
     }
     Ok(events)
+}
+
+/// After a restore that nobody has released, whoever declared it: what is unsettled in these lanes may have been sent, and is looked
+/// for (R18). Done once for each restore; a release does it again, for all lanes.
+async fn look_first(
+    shared: &Shared,
+    restore: &Restore,
+    lanes: &[Lane],
+) -> Result<Vec<Event>, StoreError> {
+    let marked_at = || {
+        shared
+            .restore_marked
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    };
+    if marked_at().is_some_and(|at| at >= restore.at) {
+        return Ok(Vec::new());
+    }
+    tracing::warn!(
+        "the store came from a copy; nothing is sent until an operator has looked and runs `factum admin release`"
+    );
+    let ours = |lane: Lane| lanes.contains(&lane);
+    let marked = recover::mark_maybe_sent(shared, restore, ours).await?;
+    *marked_at() = Some(restore.at);
+    let due = marked.into_iter().map(|(action, destination)| Event::Due {
+        action,
+        destination,
+        at: restore.at,
+    });
+    Ok(due.collect())
 }
 
 /// Behind which row the next page begins; from the start where there is none.

@@ -1,6 +1,6 @@
 //! What a former process left: found at start, before anything is carried out.
 
-use factum_core::{ActionId, State, Timestamp};
+use factum_core::{ActionId, Lane, State, Timestamp};
 use factum_store::{Filter, Restore, StoreError, StoreErrorKind};
 
 use crate::driver::{Driver, Event};
@@ -100,11 +100,12 @@ fn is_damage(error: &StoreError) -> bool {
     matches!(error.kind, StoreErrorKind::Corrupt { .. })
 }
 
-/// Records of everything unsettled that it may have been sent after the copy was made.
+/// Records of everything unsettled in these lanes that it may have been sent after the copy was made.
 pub(crate) async fn mark_maybe_sent(
     shared: &Shared,
     restore: &Restore,
-) -> Result<Vec<(ActionId, String)>, Problem> {
+    ours: impl Fn(Lane) -> bool,
+) -> Result<Vec<(ActionId, String)>, StoreError> {
     let mut marked = Vec::new();
     let mut after = None;
     loop {
@@ -112,6 +113,9 @@ pub(crate) async fn mark_maybe_sent(
         let Some(last) = due.last() else { break };
         after = Some((last.at, last.action));
         for row in due {
+            if !ours(row.action.lane()) {
+                continue;
+            }
             let record = match shared.store.load(row.action).await {
                 Err(error) if is_damage(&error) => {
                     tracing::error!(action = %row.action, %error, "a damaged action is held; the others go on");
@@ -140,7 +144,7 @@ pub(crate) async fn mark_maybe_sent(
 async fn mark_untimed(
     shared: &Shared,
     restore: Option<&Restore>,
-) -> Result<Vec<(ActionId, String, Timestamp)>, Problem> {
+) -> Result<Vec<(ActionId, String, Timestamp)>, StoreError> {
     let mut marked = Vec::new();
     let Some(restore) = restore else {
         return Ok(marked);

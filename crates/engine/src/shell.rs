@@ -58,6 +58,8 @@ pub(crate) struct Shared {
     pub(crate) restore_released: AtomicBool,
     pub(crate) paused: AtomicBool,
     pub(crate) accounts: Arc<Accounts>,
+    /// Up to which restore this worker has recorded that actions of its lanes are maybe sent.
+    pub(crate) restore_marked: std::sync::Mutex<Option<Timestamp>>,
     /// How far the listing of what others left has come.
     pub(crate) overdue_after: std::sync::Mutex<Option<(Timestamp, ActionId)>>,
 }

@@ -58,6 +58,19 @@ pub struct StoreConfig {
     pub outbox_poll: Wait,
     /// Whether PostgreSQL keeps statements under a name between two uses. Unset, it does unless a pooler stands in between.
     pub prepared: Option<bool>,
+    /// What a standby of PostgreSQL that takes over may lack.
+    pub standby: Standby,
+}
+
+/// `store.standby`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standby {
+    /// Commits that were answered: after a fail-over everything is looked for before anything is sent.
+    #[default]
+    Asynchronous,
+    /// Nothing: commits wait for whoever takes over.
+    Synchronous,
 }
 
 /// `[limits]`.
@@ -230,6 +243,7 @@ impl Default for StoreConfig {
             connections: 10,
             outbox_poll: Wait(factum_core::Span::from_millis(100)),
             prepared: None,
+            standby: Standby::default(),
         }
     }
 }

@@ -217,17 +217,16 @@ async fn open(place: Place, keys: Option<Keys>, config: &Config) -> Result<Opene
         }
         #[cfg(feature = "postgres")]
         Place::Postgres(url) => {
-            use factum_store::postgres::{Options as PostgresOptions, PostgresStore, StoreKeys};
+            use factum_store::postgres::PostgresStore;
             let home = Home::at(&config.store.folder);
             home.create()?;
             // Whether these are the store's keys, the store itself knows.
             let keys = keys.map_or_else(|| home.keys(Path::new("")), Ok)?;
-            let options = PostgresOptions {
-                connections: config.store.connections,
-                prepared: config.store.prepared,
-                ..PostgresOptions::new(url, StoreKeys(keys.checksum()))
-            };
+            let options = postgres_options(url, &keys, &home, config);
             let postgres = Arc::new(PostgresStore::open(options).await?);
+            if let Some(why) = postgres.restored_because() {
+                tracing::warn!(%why, "nothing is sent until an operator has looked and runs `factum admin release`");
+            }
             if postgres.is_pooled() {
                 tracing::info!(
                     "a pooler stands before the database: nobody listens, and time-outs are those of the role"
@@ -253,6 +252,27 @@ async fn open(place: Place, keys: Option<Keys>, config: &Config) -> Result<Opene
             #[cfg(feature = "postgres")]
             postgres: None,
         }),
+    }
+}
+
+#[cfg(feature = "postgres")]
+fn postgres_options(
+    url: String,
+    keys: &Keys,
+    home: &Home,
+    config: &Config,
+) -> factum_store::postgres::Options {
+    use factum_store::postgres::{Options, Standby, StoreKeys};
+    let store = &config.store;
+    Options {
+        connections: store.connections,
+        prepared: store.prepared,
+        seen: Some(home.root().join("seen")),
+        standby: match store.standby {
+            crate::config::Standby::Asynchronous => Standby::Asynchronous,
+            crate::config::Standby::Synchronous => Standby::Synchronous,
+        },
+        ..Options::new(url, StoreKeys(keys.checksum()))
     }
 }
 

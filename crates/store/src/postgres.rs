@@ -9,6 +9,7 @@
 
 mod bound;
 mod clock;
+mod continuity;
 mod fault;
 mod outbox;
 mod pool;
@@ -21,6 +22,7 @@ mod session;
 mod write;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -28,6 +30,7 @@ use factum_core::{ActionId, Evidence, Fact, IdentityHash, Lane, Span, Timestamp,
 
 use self::bound::Value;
 use self::clock::{Anchored, Local};
+use self::continuity::Continuity;
 use self::pool::{Connections, Does};
 use crate::cache::Cache;
 use crate::clock::{Clock, RisingClock};
@@ -39,6 +42,7 @@ use crate::report::{Delivered, KeptReport, Name, Report, ReportFilter};
 use crate::shared::Fence;
 use crate::{Answer, Store, StoreError, StoreErrorKind};
 
+pub use self::continuity::Standby;
 pub use self::outbox::{OutboxId, OutboxOutcome, OutboxRow};
 pub use crate::keys::StoreKeys;
 
@@ -56,6 +60,10 @@ pub struct Options {
     /// Whether the database keeps statements under a name between two uses, which saves it the planning. Where `None`, it does so
     /// unless a pooler stands in between.
     pub prepared: Option<bool>,
+    /// Where this worker remembers what it was told is durable; it is made. Without it, only a living worker remembers.
+    pub seen: Option<PathBuf>,
+    /// What a standby that takes over may lack.
+    pub standby: Standby,
     /// In place of the database's clock, for tests.
     pub clock: Option<Clock>,
 }
@@ -70,6 +78,8 @@ impl Options {
             connections: 10,
             patience: Duration::from_secs(5),
             prepared: None,
+            seen: None,
+            standby: Standby::default(),
             clock: None,
         }
     }
@@ -82,6 +92,7 @@ pub struct PostgresStore {
 
 struct Inner {
     connections: Connections,
+    continuity: Arc<Continuity>,
     anchored: Anchored,
     given: Option<RisingClock>,
     cache: Mutex<Cache>,
@@ -110,20 +121,37 @@ impl PostgresStore {
                     )
                 })?;
         let size = options.connections.max(1);
-        let connections =
-            Connections::open(config, size, options.patience, options.prepared).await?;
+        let continuity = Continuity::new(
+            options.keys.0,
+            options.seen,
+            options.standby,
+            options.clock.clone(),
+            size,
+        );
+        let connections = Connections::open(
+            config,
+            size,
+            options.patience,
+            options.prepared,
+            Arc::clone(&continuity),
+        )
+        .await?;
         let mut connection = connections.one(OPENING).await?;
         schema::migrate(&mut connection).await?;
         drop(connection);
         let inner = Inner {
             connections,
+            continuity,
             anchored: Anchored::default(),
             given: options
                 .clock
                 .map(|clock| RisingClock::new(clock, Timestamp::EARLIEST)),
             cache: Mutex::new(Cache::new(CACHE)),
         };
-        inner.check_keys(&options.keys).await?;
+        let store = inner.check_keys(&options.keys).await?;
+        let connection = inner.connections.one(OPENING).await?;
+        inner.continuity.begin(&connection, store).await?;
+        drop(connection);
         inner.take_up_reports().await?;
         Ok(Self {
             inner: Arc::new(inner),
@@ -137,13 +165,32 @@ impl PostgresStore {
         self.inner.connections.is_pooled()
     }
 
+    /// Why this process declared a restore, if it did: at its opening, or later (R18).
+    #[must_use]
+    pub fn restored_because(&self) -> Option<String> {
+        self.inner.continuity.because()
+    }
+
     /// Gives the connections back; later calls answer that the store is unavailable.
     pub fn close(&self) {
         self.inner.connections.close();
+        self.inner.continuity.end();
+    }
+}
+
+impl Drop for PostgresStore {
+    fn drop(&mut self) {
+        self.inner.continuity.end();
     }
 }
 
 impl Inner {
+    /// Looks whether the database is the one that it was.
+    async fn look(&self, doing: &'static str) -> Result<(), StoreError> {
+        let connection = self.connections.one(doing).await?;
+        self.continuity.look(&connection).await
+    }
+
     /// The store's time: the database's answer, or its last one extended.
     async fn now(&self, doing: &'static str) -> Result<Timestamp, StoreError> {
         if let Some(given) = &self.given {
@@ -169,7 +216,8 @@ impl Inner {
         Ok(self.anchored.anchor(local, micros))
     }
 
-    async fn check_keys(&self, keys: &StoreKeys) -> Result<(), StoreError> {
+    /// The store's own name, if the keys are its own.
+    async fn check_keys(&self, keys: &StoreKeys) -> Result<[u8; 16], StoreError> {
         let mut fresh = [0u8; 16];
         getrandom::fill(&mut fresh).map_err(|error| {
             StoreError::new(OPENING, StoreErrorKind::Database(error.to_string()))
@@ -186,12 +234,12 @@ impl Inner {
             .connections
             .rows(OPENING, Does::Reads, sql, &[])
             .await?;
-        let ours = rows.first().is_some_and(|row| {
+        let ours = rows.first().and_then(|row| {
             let (store, check): (&[u8], &[u8]) = (row.get(0), row.get(1));
-            check == key_check(keys, store)
+            (check == key_check(keys, store)).then(|| store.try_into().ok())?
         });
-        if ours {
-            return Ok(());
+        if let Some(store) = ours {
+            return Ok(store);
         }
         let why = "it was made with other keys; every worker needs the same keys folder".to_owned();
         let path = "the database".to_owned();
@@ -201,7 +249,9 @@ impl Inner {
         ))
     }
 
+    /// What was read or written, and is durable.
     fn keep(&self, record: Record) {
+        self.continuity.saw(record.id(), record.version);
         self.cache
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -5,6 +5,7 @@
 
 pub(crate) mod database;
 mod failover;
+mod restored;
 pub(crate) mod workers;
 
 use std::collections::BTreeMap;
@@ -80,9 +81,18 @@ fn workers_that_die_and_stand_still_lose_and_double_nothing() {
     everything_ends_well(&workers, &bed, &asked);
 }
 
+/// What was answered is at rest, truly; and a key settles whatever was lost on the way.
+fn everything_ends_well(workers: &Workers, bed: &Bed, asked: &Asked) {
+    for (key, status) in everything_rests(workers, bed, asked) {
+        if status["operation"] == "key.sync" {
+            assert_eq!(status["state"], "succeeded", "{key}: {status}");
+        }
+    }
+}
+
 /// What was answered settles or waits for a person, though nobody asks for it again and its worker may be dead. Then every caller
 /// repeats, and joins; and it is as the ledger says.
-fn everything_ends_well(workers: &Workers, bed: &Bed, asked: &Asked) {
+fn everything_rests(workers: &Workers, bed: &Bed, asked: &Asked) -> Vec<(String, Value)> {
     for id in asked.values().filter_map(|(_, id)| id.as_deref()) {
         workers.at_rest(1, id);
     }
@@ -96,12 +106,12 @@ fn everything_ends_well(workers: &Workers, bed: &Bed, asked: &Asked) {
         }
         ids.insert(key, again);
     }
-    let rested: Vec<(&str, Value)> = ids
+    let rested: Vec<(String, Value)> = ids
         .iter()
-        .map(|(key, id)| (key.as_str(), workers.at_rest(1, id)))
+        .map(|(key, id)| ((*key).clone(), workers.at_rest(1, id)))
         .collect();
     let counts = bed.counts();
-    for (key, status) in rested {
+    for (key, status) in &rested {
         let effects = counts["by_business"][key].as_u64().unwrap_or_default();
         let told = format!("{effects} effects of {key}: {status}");
         match status["state"].as_str().unwrap() {
@@ -115,10 +125,8 @@ fn everything_ends_well(workers: &Workers, bed: &Bed, asked: &Asked) {
             }
             other => panic!("{other} is no rest: {told}"),
         }
-        if status["operation"] == "key.sync" {
-            assert_eq!(status["state"], "succeeded", "a key settles it: {told}");
-        }
     }
+    rested
 }
 
 // A database that is down: 503 with a time to come back, before anything is recorded; then it goes on by itself.

@@ -55,9 +55,24 @@ impl Engine {
         copy_until: Option<Timestamp>,
     ) -> Result<Restore, Problem> {
         let restore = self.shared.store.declare_restored(copy_until).await?;
-        self.shared.restore_released.store(false, Ordering::Relaxed);
-        self.tell(Event::RestoreReleased(false)).await;
-        for (action, destination) in recover::mark_maybe_sent(&self.shared, &restore).await? {
+        self.hear_of(&restore).await;
+        self.mark_maybe_sent(&restore).await?;
+        Ok(restore)
+    }
+
+    /// A restore that somebody declared, or that the store noticed: sends are held until it is released.
+    pub(super) async fn hear_of(&self, restore: &Restore) {
+        if restore.released.is_none() && self.shared.restore_released.swap(false, Ordering::Relaxed)
+        {
+            self.tell(Event::RestoreReleased(false)).await;
+        }
+    }
+
+    /// Everything unsettled is maybe sent, and looked at.
+    async fn mark_maybe_sent(&self, restore: &Restore) -> Result<(), Problem> {
+        for (action, destination) in
+            recover::mark_maybe_sent(&self.shared, restore, |_| true).await?
+        {
             self.tell(Event::Due {
                 action,
                 destination,
@@ -65,7 +80,7 @@ impl Engine {
             })
             .await;
         }
-        Ok(restore)
+        Ok(())
     }
 
     /// Lets effect requests go on after a restore.
@@ -73,6 +88,12 @@ impl Engine {
     /// # Errors
     /// [`Problem`] if the store cannot be written.
     pub async fn release_restore(&self, by: &str) -> Result<Option<Restore>, Problem> {
+        // What another worker declared, or the store itself noticed, is recorded before anything of it may be sent.
+        if let Some(restore) = self.shared.store.restore().await?
+            && restore.released.is_none()
+        {
+            self.mark_maybe_sent(&restore).await?;
+        }
         let restore = self.shared.store.release_restore(by.to_owned()).await?;
         self.shared.restore_released.store(true, Ordering::Relaxed);
         self.tell(Event::RestoreReleased(true)).await;

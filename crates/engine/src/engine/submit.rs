@@ -164,6 +164,9 @@ impl Engine {
         let scope = &checked.scope;
         let (destination, operation) = self.operation(&scope.destination, &scope.operation)?;
         let restore = self.shared.store.restore().await?;
+        if let Some(restore) = &restore {
+            self.hear_of(restore).await;
+        }
         let terms = Terms {
             keys: &self.shared.keys,
             operation,

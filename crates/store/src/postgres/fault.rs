@@ -61,6 +61,18 @@ pub(super) fn is_unique(error: &Error) -> bool {
     error.code() == Some(&SqlState::UNIQUE_VIOLATION)
 }
 
+/// Whether the database does not offer what was asked for, or not to this role, or not while it follows another one.
+pub(super) fn is_not_offered(error: &Error) -> bool {
+    [
+        SqlState::INSUFFICIENT_PRIVILEGE,
+        SqlState::UNDEFINED_FUNCTION,
+        SqlState::FEATURE_NOT_SUPPORTED,
+        SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+    ]
+    .iter()
+    .any(|state| error.code() == Some(state))
+}
+
 /// Whether another session was just making the same schema or table.
 pub(super) fn is_made_twice(error: &Error) -> bool {
     [

@@ -5,11 +5,16 @@
 
 use std::time::Duration;
 
-use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime, Timeouts};
+use std::sync::Arc;
+
+use deadpool_postgres::{
+    Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime, Timeouts,
+};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Config, NoTls, Row};
 
 use super::bound::{Value, typed};
+use super::continuity::Continuity;
 use super::fault::{self, Meaning};
 use super::session;
 use crate::{StoreError, StoreErrorKind};
@@ -40,12 +45,14 @@ pub(super) struct Connections {
 
 impl Connections {
     /// Connects once, to find out whether what is asked for at the beginning of a session is there in its statements.
-    /// `prepared` is what the operator wants; by default statements are prepared where that is so.
+    /// `prepared` is what the operator wants; by default statements are prepared where that is so. Each new connection has to
+    /// pass `continuity` before it is used.
     pub(super) async fn open(
         mut config: Config,
         size: usize,
         patience: Duration,
         prepared: Option<bool>,
+        continuity: Arc<Continuity>,
     ) -> Result<Self, StoreError> {
         config.application_name("factum");
         config.connect_timeout(patience);
@@ -63,6 +70,7 @@ impl Connections {
         let pool = Pool::builder(manager)
             .max_size(size)
             .timeouts(timeouts)
+            .post_create(passes(continuity, patience))
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(|error| {
@@ -173,6 +181,20 @@ impl Connections {
             |said| said.map_err(Failed::Said),
         )
     }
+}
+
+/// A new connection is used once it leads to the database that the store is in.
+fn passes(continuity: Arc<Continuity>, patience: Duration) -> Hook {
+    Hook::async_fn(move |client, _| {
+        let continuity = Arc::clone(&continuity);
+        Box::pin(async move {
+            match tokio::time::timeout(patience, continuity.look(client)).await {
+                Ok(Ok(())) => Ok(()),
+                Ok(Err(error)) => Err(HookError::message(error.to_string())),
+                Err(_) => Err(HookError::message("it is silent")),
+            }
+        })
+    })
 }
 
 /// A statement that was not answered with rows.

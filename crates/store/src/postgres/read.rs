@@ -158,6 +158,8 @@ impl Inner {
         lease: Span,
     ) -> Result<Vec<WorkerNonce>, StoreError> {
         const DOING: &str = "telling that a worker lives";
+        // Where a pooler keeps the connection while the database behind it is another one, nothing else would notice.
+        self.look(DOING).await?;
         let now = self.now(DOING).await?;
         let nonce = worker.0.cast_signed();
         let (now, until) = (now.as_micros(), (now + lease).as_micros());

@@ -440,14 +440,43 @@ impl Inner {
             Some(record) => record,
             None => match self.read(COMMITTING, id).await? {
                 Some(record) if record.version == fence.version => record,
-                Some(_) | None => return Ok(Committed::Stale),
+                Some(_) | None => return self.stale(fence).await,
             },
         };
         let now = self.now(COMMITTING).await?;
         let appended = self
             .append(COMMITTING, record, now, facts, next, Some(fence))
             .await?;
-        Ok(appended.map_or(Committed::Stale, Committed::Durable))
+        match appended {
+            Some(recorded) => Ok(Committed::Durable(recorded)),
+            None => self.stale(fence).await,
+        }
+    }
+
+    /// Nothing was written. The action is further than the claim, or the claim is over; or commits were lost, and it is not
+    /// where it was any more (R18).
+    async fn stale(&self, fence: Fence) -> Result<Committed, StoreError> {
+        self.continuity.saw(fence.action, fence.version);
+        self.look(COMMITTING).await?;
+        Ok(Committed::Stale)
+    }
+
+    /// Whether effect requests are held after a restore. The database refuses their marks, so that no worker sends before it has
+    /// heard of it.
+    async fn refuse_if_held(&self, evidence: &[Evidence]) -> Result<(), StoreError> {
+        if !marks(evidence) {
+            return Ok(());
+        }
+        match self.restore().await? {
+            Some(restore) if restore.released.is_none() => {
+                let text = "a restore is not released: no effect request may be marked".to_owned();
+                Err(StoreError::new(
+                    COMMITTING,
+                    StoreErrorKind::Unavailable(text),
+                ))
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Facts and a next step on top of a record; `None` if the action is not at its version any more.
@@ -474,6 +503,7 @@ impl Inner {
             answered => answered?,
         };
         if !appended {
+            self.refuse_if_held(&evidence).await?;
             return Ok(None);
         }
         let (id, place, names) = (record.id(), matching::place(&record), names_of(&evidence));
@@ -500,7 +530,7 @@ impl Inner {
         let under = fence
             .and_then(|fence| fence.under)
             .filter(|_| marks(evidence));
-        let values: [Value<'_>; 24] = [
+        let values: [Value<'_>; 25] = [
             &lane(id),
             &uuid(id),
             &standing.version,
@@ -519,6 +549,7 @@ impl Inner {
             &log.facts,
             &hashes_of(record, &names_of(evidence)),
             &under.map(signed),
+            &marks(evidence),
             &wanted.map(|wanted| wanted.tenant),
             &wanted.map(|wanted| wanted.destination),
             &wanted.map(|wanted| wanted.subject),
@@ -528,8 +559,8 @@ impl Inner {
         ];
         // Only a mark that rests on its subject looks beyond its own lane.
         let (sql, used) = match wanted {
-            Some(_) => (include_str!("sql/standing_append_on_subject.sql"), 24),
-            None => (include_str!("sql/standing_append.sql"), 18),
+            Some(_) => (include_str!("sql/standing_append_on_subject.sql"), 25),
+            None => (include_str!("sql/standing_append.sql"), 19),
         };
         let rows = self
             .connections

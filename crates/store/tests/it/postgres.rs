@@ -5,6 +5,7 @@
 mod checks;
 mod doubt;
 mod proxy;
+mod restored;
 mod workers;
 
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -51,6 +51,13 @@ impl Database {
         made
     }
 
+    /// Empty again.
+    pub(crate) fn make_anew(&self) {
+        let name = &self.name;
+        self.run(&format!("DROP DATABASE {name} WITH (FORCE)"));
+        self.run(&format!("CREATE DATABASE {name}"));
+    }
+
     /// From now on nobody gets in, and whoever is in is thrown out.
     pub(crate) fn refuse_connections(&self) {
         let name = &self.name;

@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::database::Database;
-use crate::support::{Bed, Folder, PATIENCE, Server, configuration};
+use crate::support::{Bed, Folder, PATIENCE, Server, configuration, ended};
 
 /// Engines on one database.
 pub(crate) struct Workers {
@@ -49,8 +49,13 @@ impl Workers {
 
     /// The same, at an address that is no test's own.
     pub(crate) fn at(url: &str, bed: &Bed, count: usize) -> Self {
+        Self::with(&format!("url = \"{url}\"\n"), bed, count)
+    }
+
+    /// The same, with these members of `[store]`.
+    pub(crate) fn with(store: &str, bed: &Bed, count: usize) -> Self {
         let folder = Folder::new();
-        let store = format!("[store]\nurl = \"{url}\"\nfolder = \"shared\"\nconnections = 6\n");
+        let store = format!("[store]\nfolder = \"shared\"\nconnections = 6\n{store}");
         folder.write(
             "factum.toml",
             &format!("{store}{}", configuration(&bed.base)),
@@ -83,14 +88,24 @@ impl Workers {
         self.servers[no] = Some(self.folder.serve());
     }
 
-    /// Asks one to end, and starts it again.
-    pub(crate) fn stop_and_start(&mut self, no: usize) {
+    /// Asks one to end.
+    pub(crate) fn stop(&mut self, no: usize) {
         if let Some(mut server) = self.servers[no].take() {
             server.child.terminate();
             // What cannot end in time is broken off, and said so; that is no failure here.
             server.child.ended();
         }
+    }
+
+    /// Starts one that ended.
+    pub(crate) fn start_again(&mut self, no: usize) {
         self.servers[no] = Some(self.folder.serve());
+    }
+
+    /// Asks one to end, and starts it again.
+    pub(crate) fn stop_and_start(&mut self, no: usize) {
+        self.stop(no);
+        self.start_again(no);
     }
 
     /// Stops one, or lets it go on.
@@ -147,6 +162,19 @@ impl Workers {
                 answer => assert!(Instant::now() < deadline, "it never came: {answer:?}"),
             }
         }
+    }
+
+    /// The command line, talking to one of them: what it printed as JSON.
+    pub(crate) fn command(&self, no: usize, words: &[&str]) -> Value {
+        let server = self.server(no).unwrap();
+        let mut command = self.folder.command(words);
+        command
+            .arg("--json")
+            .env("FACTUM_URL", &server.address)
+            .env("FACTUM_TOKEN", server.token());
+        let ran = ended(command);
+        assert_eq!(ran.code, 0, "{words:?}: {ran:?}");
+        ran.json()
     }
 
     /// One request; none where no whole answer came.

@@ -1,12 +1,14 @@
 -- Facts and a next step, if the action is at the version before. One statement, one transaction; READ COMMITTED; the row of
 -- `standing` is locked from its update on. With a token ($12) the claim has to be this one, and its lease not over ($13);
--- with an edition ($18) that has to be the register's, as of this statement's snapshot.
+-- with an edition ($18) that has to be the register's, as of this statement's snapshot; a mark ($19) is
+-- refused while a restore is not released, as of the same snapshot.
 WITH moved AS (
     UPDATE factum.standing
     SET version = $3, records = $4, state = $5, closed = $6, next_step = $7, next_at = $8, next_why = $9
     WHERE lane = $1 AND id = $2 AND version = $10
       AND ($12::int8 IS NULL OR (claim_token = $12 AND claim_until > $13))
       AND ($18::int8 IS NULL OR $18 = (SELECT number FROM factum.edition WHERE one = 1))
+      AND (NOT $19::bool OR NOT EXISTS (SELECT 1 FROM factum.restore r WHERE r.one = 1::int2 AND r.released_at IS NULL))
     RETURNING lane, id
 ), logged AS (
     INSERT INTO factum.evidence (lane, action, no, at, kind, fact)

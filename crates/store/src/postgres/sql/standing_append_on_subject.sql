@@ -1,16 +1,18 @@
 -- Facts and a next step, if the action is at the version before. One statement, one transaction; READ COMMITTED; the row of
--- `standing` is locked from its update on. With a subject ($21) it has to stand with it as it did ($24), as of this statement's
+-- `standing` is locked from its update on. With a subject ($22) it has to stand with it as it did ($25), as of this statement's
 -- snapshot: what commits later comes after this mark. With a token ($12) the claim has to be this one, and its lease not over ($13);
--- with an edition ($18) that has to be the register's.
+-- with an edition ($18) that has to be the register's; a mark ($19) is
+-- refused while a restore is not released, as of the same snapshot.
 WITH moved AS (
     UPDATE factum.standing
     SET version = $3, records = $4, state = $5, closed = $6, next_step = $7, next_at = $8, next_why = $9
     WHERE lane = $1 AND id = $2 AND version = $10
       AND ($12::int8 IS NULL OR (claim_token = $12 AND claim_until > $13))
       AND ($18::int8 IS NULL OR $18 = (SELECT number FROM factum.edition WHERE one = 1))
-      AND ($21::text IS NULL OR $24::bool = EXISTS (
+      AND (NOT $19::bool OR NOT EXISTS (SELECT 1 FROM factum.restore r WHERE r.one = 1::int2 AND r.released_at IS NULL))
+      AND ($22::text IS NULL OR $25::bool = EXISTS (
           SELECT 1 FROM factum.action o
-          WHERE o.tenant = $19 AND o.destination = $20 AND o.subject = $21 AND o.id >= $22 AND o.id <> $23))
+          WHERE o.tenant = $20 AND o.destination = $21 AND o.subject = $22 AND o.id >= $23 AND o.id <> $24))
     RETURNING lane, id
 ), logged AS (
     INSERT INTO factum.evidence (lane, action, no, at, kind, fact)

@@ -1,0 +1,1 @@
+SELECT id FROM factum.action ORDER BY id DESC LIMIT 1

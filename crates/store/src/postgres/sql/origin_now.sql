@@ -1,0 +1,2 @@
+-- The cluster, and the timeline that it writes on. Refused on a standby.
+SELECT system_identifier::text || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8) FROM pg_control_system()

@@ -1,0 +1,1 @@
+INSERT INTO factum.setting (name, value) VALUES ('origin', $1) ON CONFLICT (name) DO NOTHING

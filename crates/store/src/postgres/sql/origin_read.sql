@@ -1,0 +1,1 @@
+SELECT value FROM factum.setting WHERE name = 'origin'

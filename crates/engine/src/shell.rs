@@ -493,7 +493,13 @@ impl Shared {
         if known.is_some() {
             return known;
         }
-        let text = self.store.contract(digest).await.ok()??;
+        let text = match self.store.contract(digest).await {
+            Ok(text) => text?,
+            Err(error) => {
+                tracing::error!(action = %record.id(), %error, "the pinned contract cannot be read");
+                return None;
+            }
+        };
         let contract = match Contract::from_kept(&text) {
             Ok(contract) => Arc::new(contract),
             Err(error) => {

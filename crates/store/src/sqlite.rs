@@ -8,6 +8,7 @@
 
 mod fault;
 mod job;
+mod kept;
 mod lock;
 mod meta;
 mod open;
@@ -400,7 +401,8 @@ impl Store for SqliteStore {
     fn contract(&self, digest: [u8; 32]) -> Answer<'_, Option<String>> {
         const DOING: &str = "reading a contract";
         self.readers.ask(DOING, move |reader| {
-            reader.plain(DOING, |conn| meta::contract(conn, digest))
+            let (conn, sums, _) = reader.parts();
+            kept::contract(conn, sums, digest, DOING)
         })
     }
 
@@ -460,7 +462,8 @@ impl Store for SqliteStore {
     fn setting(&self, name: &'static str) -> Answer<'_, Option<String>> {
         const DOING: &str = "reading a setting";
         self.readers.ask(DOING, move |reader| {
-            reader.plain(DOING, |conn| meta::setting(conn, name))
+            let (conn, sums, _) = reader.parts();
+            kept::setting(conn, sums, name, DOING)
         })
     }
 
@@ -474,8 +477,10 @@ impl Store for SqliteStore {
 
     fn restore(&self) -> Answer<'_, Option<Restore>> {
         const DOING: &str = "reading the restore";
-        self.readers
-            .ask(DOING, |reader| reader.plain(DOING, meta::restore))
+        self.readers.ask(DOING, |reader| {
+            let (conn, sums, _) = reader.parts();
+            kept::restore(conn, sums, DOING)
+        })
     }
 
     fn declare_restored(&self, copy_until: Option<Timestamp>) -> Answer<'_, Restore> {

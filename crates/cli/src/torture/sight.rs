@@ -14,7 +14,8 @@ use rusqlite::types::Value;
 /// The shortest text that is looked for in the file: shorter ones stand in too many places.
 const TEXT_LEAST: usize = 24;
 /// Columns of rows that are changed.
-const TEXTS: [&str; 4] = [
+const TEXTS: [&str; 5] = [
+    "SELECT text FROM contract",
     "SELECT payload FROM action",
     "SELECT head FROM action",
     "SELECT fact FROM evidence",

@@ -12,6 +12,7 @@ use factum_core::{Span, Timestamp};
 use rusqlite::Connection;
 
 use super::fault::while_doing;
+use super::kept;
 use super::lock::Lock;
 use super::meta::{self, Meta};
 use super::readers::{Damaged, Readers};
@@ -208,6 +209,19 @@ fn read_files(options: &Options, sums: &Sums, beside_path: &Path) -> Result<File
         let why = "it was written with other keys; bring back the folder `keys` that belongs to it";
         return Err(unsuitable(path, why.to_owned()));
     }
+    kept::seal(&conn, sums).map_err(&sql)?;
+    if let Some((what, how)) = kept::decisive(&conn, sums)
+        .map_err(&sql)?
+        .into_iter()
+        .next()
+    {
+        let how =
+            format!("{how}, and what it decides is not known; put a backup in the file's place");
+        return Err(StoreError::new(
+            DOING,
+            StoreErrorKind::Corrupt { what, how },
+        ));
+    }
     Ok(Files { conn, meta, beside })
 }
 
@@ -305,12 +319,12 @@ fn take_over(
 ) -> Result<u64, StoreError> {
     let sql = while_doing(DOING);
     if restored {
-        let earlier = meta::restore(conn).map_err(&sql)?;
+        let earlier = kept::restore(conn, sums, DOING)?;
         let stamp = meta::read(conn)
             .map_err(&sql)?
             .map_or(Timestamp::EARLIEST, |meta| meta.stamp);
         let restore = shared::restored_again(earlier.as_ref(), stamp, clock.now());
-        meta::put_restore(conn, &restore).map_err(&sql)?;
+        kept::put_restore(conn, sums, &restore).map_err(&sql)?;
     }
     put_tail(beside_path, &next, sums)?;
     meta::opened(conn, next.next, clock.last()).map_err(&sql)

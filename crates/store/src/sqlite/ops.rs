@@ -3,7 +3,7 @@
 use factum_core::{ActionId, Fact, Span, Timestamp};
 
 use super::fault::{failed, is_primary_key, while_doing};
-use super::meta;
+use super::kept;
 use super::register;
 use super::reports::OnFile;
 use super::row::{self, Standing, damaged};
@@ -268,7 +268,7 @@ pub(super) fn keep_contract(
     digest: [u8; 32],
     text: &str,
 ) -> Result<(), StoreError> {
-    if meta::keep_contract(&work.conn, digest, text).map_err(while_doing(KEEPING))? {
+    if kept::keep_contract(&work.conn, &work.sums, digest, text).map_err(while_doing(KEEPING))? {
         work.write();
     }
     Ok(())
@@ -281,7 +281,7 @@ pub(super) fn put_setting(
     value: Option<&str>,
 ) -> Result<(), StoreError> {
     work.write();
-    meta::put_setting(&work.conn, name, value).map_err(while_doing(SETTING))
+    kept::put_setting(&work.conn, &work.sums, name, value).map_err(while_doing(SETTING))
 }
 
 /// Declares that the store came from a copy.
@@ -291,24 +291,24 @@ pub(super) fn declare_restored(
 ) -> Result<Restore, StoreError> {
     let sql = while_doing(RESTORING);
     let now = work.now();
-    let earlier = meta::restore(&work.conn).map_err(&sql)?;
+    let earlier = kept::restore(&work.conn, &work.sums, RESTORING)?;
     let until = copy_until.unwrap_or(work.stamp_at_open);
     let restore = shared::restored_again(earlier.as_ref(), until, now);
     work.write();
-    meta::put_restore(&work.conn, &restore).map_err(&sql)?;
+    kept::put_restore(&work.conn, &work.sums, &restore).map_err(&sql)?;
     Ok(restore)
 }
 
 /// Allows effect requests again.
 pub(super) fn release_restore(work: &mut Work, by: String) -> Result<Option<Restore>, StoreError> {
     let sql = while_doing(RELEASING);
-    let Some(mut restore) = meta::restore(&work.conn).map_err(&sql)? else {
+    let Some(mut restore) = kept::restore(&work.conn, &work.sums, RELEASING)? else {
         return Ok(None);
     };
     if restore.released.is_none() {
         restore.released = Some((by, work.now()));
         work.write();
-        meta::put_restore(&work.conn, &restore).map_err(&sql)?;
+        kept::put_restore(&work.conn, &work.sums, &restore).map_err(&sql)?;
     }
     Ok(Some(restore))
 }

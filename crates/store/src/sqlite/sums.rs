@@ -42,12 +42,16 @@ impl Sums {
 
     /// Whether a read row is what was written. Its last column is the checksum.
     pub(super) fn holds(&self, table: &str, row: &Row, columns: usize) -> rusqlite::Result<bool> {
-        let last = columns - 1;
-        let cells: Vec<ValueRef> = (0..last)
+        let sum = self.of_row(table, row, columns)?;
+        Ok(row.get_ref(columns - 1)? == ValueRef::Blob(&sum))
+    }
+
+    /// The checksum that a read row has to have in its last column.
+    pub(super) fn of_row(&self, table: &str, row: &Row, columns: usize) -> rusqlite::Result<Sum> {
+        let cells: Vec<ValueRef> = (0..columns - 1)
             .map(|index| row.get_ref(index))
             .collect::<Result<_, _>>()?;
-        let sum = self.of(table, cells);
-        Ok(row.get_ref(last)? == ValueRef::Blob(&sum))
+        Ok(self.of(table, cells))
     }
 
     /// What a store remembers of its keys, to tell at the next opening that they are the same.

@@ -55,6 +55,8 @@ impl Reader {
         }
         let damaged = super::reports::damaged(conn, sums).map_err(while_doing(DOING))?;
         verified.damaged.extend(damaged);
+        let damaged = super::kept::damaged(conn, sums).map_err(while_doing(DOING))?;
+        verified.damaged.extend(damaged);
         let damaged = super::register::all_damaged(conn, sums).map_err(while_doing(DOING))?;
         verified.damaged.extend(damaged);
         Ok(verified)

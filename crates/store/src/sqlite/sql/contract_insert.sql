@@ -1,1 +1,1 @@
-INSERT INTO contract (digest, text) VALUES (?1, ?2) ON CONFLICT (digest) DO NOTHING
+INSERT INTO contract (digest, text, sum) VALUES (?1, ?2, ?3) ON CONFLICT (digest) DO NOTHING

@@ -1,1 +1,1 @@
-SELECT text FROM contract WHERE digest = ?1
+SELECT digest, text, sum FROM contract WHERE digest = ?1

@@ -1,1 +1,1 @@
-INSERT INTO setting (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value
+INSERT INTO setting (name, value, sum) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO UPDATE SET value = excluded.value, sum = excluded.sum

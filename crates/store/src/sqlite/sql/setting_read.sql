@@ -1,1 +1,1 @@
-SELECT value FROM setting WHERE name = ?1
+SELECT name, value, sum FROM setting WHERE name = ?1

@@ -11,11 +11,12 @@ use crate::fixtures::START;
 use crate::fixtures::{TestClock, admission, mark, report, reversed};
 use crate::suite::register::change;
 
-const SCHEMA: [&str; 4] = [
+const SCHEMA: [&str; 5] = [
     include_str!("../../../src/sqlite/migrations/0001_first.sql"),
     include_str!("../../../src/sqlite/migrations/0002_reports.sql"),
     include_str!("../../../src/sqlite/migrations/0003_subject.sql"),
     include_str!("../../../src/sqlite/migrations/0004_register.sql"),
+    include_str!("../../../src/sqlite/migrations/0005_sums.sql"),
 ];
 
 /// A file with one action in it, and nobody who holds it.
@@ -32,6 +33,10 @@ async fn file() -> (Connection, tempfile::TempDir) {
         .await
         .unwrap();
     store.declare_restored(None).await.unwrap();
+    store
+        .set_setting("paused", Some("ana".to_owned()))
+        .await
+        .unwrap();
     let id = admission(1).action.intent.action;
     let name = Name::Reference("our-reference".to_owned());
     store.know(id, vec![name.clone()]).await.unwrap();
@@ -47,7 +52,10 @@ async fn file() -> (Connection, tempfile::TempDir) {
 }
 
 /// What each check forbids.
-const ATTACKS: [(&str, &str); 41] = [
+const ATTACKS: [(&str, &str); 44] = [
+    ("contract_sum_is_16_bytes", "UPDATE contract SET sum = x''"),
+    ("setting_sum_is_16_bytes", "UPDATE setting SET sum = x''"),
+    ("restore_sum_is_16_bytes", "UPDATE restore SET sum = x''"),
     ("action_lane_is_a_byte", "UPDATE action SET lane = 256"),
     (
         "action_id_is_16_bytes",

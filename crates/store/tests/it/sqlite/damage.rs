@@ -324,3 +324,92 @@ async fn damaged_reports_and_names_are_left_out_and_told() {
         }
     }
 }
+
+/// A closed file with a kept contract, a setting and a restore, and a hand that changes it.
+async fn small_tables() -> (tempfile::TempDir, Connection) {
+    let files = tempfile::tempdir().unwrap();
+    let store = open_in(files.path(), &TestClock::new()).unwrap().store;
+    let text = "retention = 24 h".to_owned();
+    store.keep_contract(CONTRACT, text).await.unwrap();
+    let by = Some("ana".to_owned());
+    store.set_setting("paused", by).await.unwrap();
+    store.declare_restored(Some(START)).await.unwrap();
+    store.release_restore("ana".to_owned()).await.unwrap();
+    store.close().await.unwrap();
+    let hand = Connection::open(database(files.path())).unwrap();
+    hand.execute_batch("PRAGMA ignore_check_constraints = ON; PRAGMA synchronous = OFF;")
+        .unwrap();
+    (files, hand)
+}
+
+const CONTRACT: [u8; 32] = [1; 32];
+
+// A changed byte of a kept contract would let an answer mean something else.
+#[tokio::test]
+async fn a_kept_contract_that_was_changed_is_told_and_not_read() {
+    let (files, hand) = small_tables().await;
+    hand.execute("UPDATE contract SET text = 'retention = 94 h'", [])
+        .unwrap();
+    let store = open_in(files.path(), &TestClock::new()).unwrap().store;
+    let error = store.contract(CONTRACT).await.unwrap_err();
+    let told = |kind: &StoreErrorKind| matches!(kind, StoreErrorKind::Corrupt { what, .. } if what.contains("contract 0101"));
+    assert!(told(&error.kind), "{error}");
+    let verified = store.verify_all().await.unwrap();
+    assert_eq!(verified.damaged.len(), 1, "{verified:?}");
+}
+
+// A damaged setting may be the one that holds all sends, under another name.
+#[tokio::test]
+async fn a_file_whose_settings_or_restore_were_changed_is_not_opened() {
+    let (files, hand) = small_tables().await;
+    for (table, columns) in [
+        ("setting", &["name", "value", "sum"][..]),
+        (
+            "restore",
+            &["copy_until", "at", "released_by", "released_at", "sum"],
+        ),
+    ] {
+        for column in columns {
+            let value = |hand: &Connection| -> Value {
+                let text = format!("SELECT {column} FROM {table} WHERE rowid = 1");
+                hand.query_row(&text, [], |row| row.get(0)).unwrap()
+            };
+            let put = |to: &Value| {
+                let text = format!("UPDATE {table} SET {column} = ?1 WHERE rowid = 1");
+                assert_eq!(hand.execute(&text, [to]).unwrap(), 1);
+            };
+            let good = value(&hand);
+            for bad in flips(&good) {
+                put(&bad);
+                let what = format!("{table}.{column}: {good:?} became {bad:?}");
+                let error = open_in(files.path(), &TestClock::new()).err().expect(&what);
+                assert!(
+                    matches!(error.kind, StoreErrorKind::Corrupt { .. }),
+                    "{what}: {error}"
+                );
+                put(&good);
+            }
+        }
+    }
+    open_in(files.path(), &TestClock::new()).unwrap();
+}
+
+#[tokio::test]
+async fn rows_of_an_earlier_version_get_their_checksums_when_they_are_opened() {
+    let (files, hand) = small_tables().await;
+    for table in ["contract", "setting", "restore"] {
+        let text = format!("UPDATE {table} SET sum = NULL");
+        assert_eq!(hand.execute(&text, []).unwrap(), 1);
+    }
+    let opened = open_in(files.path(), &TestClock::new()).unwrap();
+    let paused = opened.store.setting("paused").await.unwrap();
+    assert_eq!(paused.as_deref(), Some("ana"));
+    assert!(opened.store.contract(CONTRACT).await.unwrap().is_some());
+    assert!(opened.store.restore().await.unwrap().is_some());
+    opened.store.close().await.unwrap();
+    for table in ["contract", "setting", "restore"] {
+        let text = format!("SELECT count(*) FROM {table} WHERE length(sum) = 16");
+        let sealed: i64 = hand.query_row(&text, [], |row| row.get(0)).unwrap();
+        assert_eq!(sealed, 1, "{table}");
+    }
+}

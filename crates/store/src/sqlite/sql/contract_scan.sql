@@ -1,0 +1,1 @@
+SELECT digest, text, sum, rowid FROM contract

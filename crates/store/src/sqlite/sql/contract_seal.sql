@@ -1,0 +1,1 @@
+UPDATE contract SET sum = ?2 WHERE rowid = ?1

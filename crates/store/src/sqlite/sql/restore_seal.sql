@@ -1,0 +1,1 @@
+UPDATE restore SET sum = ?2 WHERE rowid = ?1

@@ -1,0 +1,1 @@
+UPDATE setting SET sum = ?2 WHERE rowid = ?1

@@ -15,6 +15,7 @@ mod dice;
 mod laws;
 mod operations;
 mod options;
+mod outside;
 mod place;
 mod process;
 mod self_test;

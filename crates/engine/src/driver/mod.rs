@@ -12,15 +12,14 @@ pub mod answers;
 mod exchange;
 pub mod gate;
 pub(crate) mod held;
+mod returns;
 mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use factum_core::evidence::{AnswerClass, RequestRef};
-use factum_core::mistake::{Mistake, made};
-use factum_core::permission::Marked;
 use factum_core::{ActionId, Fact, Promises, Scope, Span, Timestamp, WorkerNonce};
-use factum_store::{Claim, Due, NextRow, Record};
+use factum_store::{Due, NextRow, Record};
 
 use admit::Admitting;
 pub use admit::FirstMark;
@@ -66,12 +65,6 @@ struct Claiming {
     /// Something was heard about it meanwhile, which the record that the claim brings may not hold yet.
     look_again: bool,
 }
-
-/// How long an action rests that somebody still holds although its lease seems to be over.
-const BUSY_REST: Span = Span::from_secs(1);
-
-/// How long an action rests that something broke off for.
-const BROKEN_REST: Span = Span::from_secs(60);
 
 /// The engine's logic.
 #[derive(Debug)]
@@ -406,193 +399,6 @@ impl Driver {
                 look_again,
             },
         );
-    }
-
-    // ---- answers to commands
-
-    /// Somebody else has it, or it is not there: unless something was heard since that was found out.
-    fn not_claimed(&mut self, action: ActionId, free_at: Option<Timestamp>, now: Timestamp) {
-        self.waiting.arrived(action);
-        // A claim that is over by our clock and not by the store's is not asked for again and again.
-        let free_at = free_at.map(|at| if at > now { at } else { now + BUSY_REST });
-        if let Some(claiming) = self.claiming.remove(&action)
-            && let Some(at) = free_at.or(claiming.look_again.then_some(now))
-        {
-            self.waiting.enqueue(action, claiming.destination, at);
-        }
-    }
-
-    fn committed(
-        &mut self,
-        claim: Claim,
-        record: Box<Record>,
-        now: Timestamp,
-        out: &mut Vec<Command>,
-    ) {
-        let action = record.id();
-        let Some(held) = self.held.remove(&action) else {
-            return;
-        };
-        let look_again = held.look_again;
-        match held.doing {
-            Doing::Marked { marked, reuse } => {
-                self.write_out(Some(claim), record, (marked, reuse), look_again, out);
-            }
-            Doing::Deciding
-            | Doing::Sending(_)
-            | Doing::Asking
-            | Doing::Settling(_)
-            | Doing::Recording => {
-                self.advance(
-                    Held {
-                        claim: Some(claim),
-                        record,
-                        doing: Doing::Deciding,
-                        look_again,
-                    },
-                    now,
-                    out,
-                );
-            }
-        }
-    }
-
-    /// The mark is durable: the request may be written.
-    fn write_out(
-        &mut self,
-        claim: Option<Claim>,
-        record: Box<Record>,
-        (marked, reuse): (Marked, bool),
-        look_again: bool,
-        out: &mut Vec<Command>,
-    ) {
-        let permission = marked.durable();
-        let doing = Doing::Sending(permission.request());
-        out.push(Command::Send(Box::new(SendOut {
-            record: record.clone(),
-            permission,
-            reuse,
-        })));
-        let held = Held {
-            claim,
-            record,
-            doing,
-            look_again,
-        };
-        self.held.insert(held.record.id(), held);
-    }
-
-    /// A refused decision is dropped and made anew; refused evidence is recorded without the claim.
-    fn not_committed(
-        &mut self,
-        action: ActionId,
-        again: Timestamp,
-        now: Timestamp,
-        out: &mut Vec<Command>,
-    ) {
-        let Some(held) = self.held.remove(&action) else {
-            return;
-        };
-        let destination = held.record.action.scope.destination.clone();
-        match held.doing {
-            Doing::Settling(_) if made(Mistake::EvidenceDroppedWhenStale) => {
-                self.waiting.enqueue(action, destination, again);
-            }
-            Doing::Settling(facts) => self.record(action, facts, held.record, out),
-            Doing::Marked { marked, reuse } if made(Mistake::DoubtfulMarkSent) => {
-                self.write_out(None, held.record, (marked, reuse), held.look_again, out);
-            }
-            Doing::Marked { .. } => {
-                // The place at the gate was taken for a request that will not be written.
-                if !made(Mistake::PlaceKept) {
-                    self.leave_gate(action, &destination, Heard::NotBegun, now);
-                }
-                self.waiting.enqueue(action, destination, again);
-            }
-            Doing::Deciding | Doing::Sending(_) | Doing::Asking | Doing::Recording => {
-                self.waiting.enqueue(action, destination, again);
-            }
-        }
-    }
-
-    fn ended(
-        &mut self,
-        action: ActionId,
-        facts: Vec<Fact>,
-        heard: Heard,
-        now: Timestamp,
-        out: &mut Vec<Command>,
-    ) {
-        let Some(held) = self.held.get_mut(&action) else {
-            return;
-        };
-        // Kept with the action first, so that a decision that breaks off does not take the evidence with it.
-        held.doing = Doing::Settling(facts.clone());
-        let destination = held.record.action.scope.destination.clone();
-        self.leave_gate(action, &destination, heard, now);
-        let Some(held) = self.held.get(&action) else {
-            return;
-        };
-        let next = held::next_row_after(&held.record, &facts, &self.view(&held.record, now));
-        if let Some(held) = self.held.remove(&action) {
-            self.commit(held, facts.clone(), next, Doing::Settling(facts), out);
-        }
-    }
-
-    fn recorded(&mut self, action: ActionId, now: Timestamp) {
-        if let Some(held) = self.held.remove(&action) {
-            self.waiting
-                .enqueue(action, held.record.action.scope.destination, now);
-        }
-    }
-
-    /// Wherever the action stood when something broke off, it is looked at again; evidence that had come in is recorded.
-    fn broken(&mut self, action: ActionId, now: Timestamp, out: &mut Vec<Command>) {
-        let again = now + BROKEN_REST;
-        self.waiting.arrived(action);
-        self.released(action);
-        if let Some(claiming) = self.claiming.remove(&action) {
-            self.waiting.enqueue(action, claiming.destination, again);
-        }
-        self.not_admitted(action, Some(again), now);
-        let Some(held) = self.held.remove(&action) else {
-            return;
-        };
-        let destination = held.record.action.scope.destination.clone();
-        self.leave_gate(action, &destination, Heard::NotBegun, now);
-        match held.doing {
-            Doing::Settling(facts) => self.record(action, facts, held.record, out),
-            Doing::Deciding | Doing::Asking => {
-                self.give_back(held, After::Queue(again), now, out);
-            }
-            Doing::Marked { .. } | Doing::Sending(_) | Doing::Recording => {
-                self.waiting.enqueue(action, destination, again);
-            }
-        }
-    }
-
-    /// Evidence that cannot go into a commit under the claim is recorded without it.
-    fn record(
-        &mut self,
-        action: ActionId,
-        facts: Vec<Fact>,
-        record: Box<Record>,
-        out: &mut Vec<Command>,
-    ) {
-        out.push(Command::Record(action, facts));
-        let held = Held {
-            claim: None,
-            record,
-            doing: Doing::Recording,
-            look_again: false,
-        };
-        self.held.insert(action, held);
-    }
-
-    fn leave_gate(&mut self, action: ActionId, destination: &str, heard: Heard, now: Timestamp) {
-        if let Some(gate) = self.gates.get_mut(destination) {
-            gate.leave(action, heard, now);
-        }
     }
 }
 

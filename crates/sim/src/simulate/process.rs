@@ -12,8 +12,8 @@ use factum_engine::driver::{Command, Driver, DriverLimits, Event};
 use factum_engine::left_behind::{left_behind, restored};
 use factum_store::{Admission, Filter, Restore, Store};
 
-use super::callers::Outside;
 use super::options::Trouble;
+use super::outside::Outside;
 use super::wire::Wire;
 use super::world::{Happening, World, ready, store_now};
 

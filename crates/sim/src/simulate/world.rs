@@ -16,11 +16,12 @@ use factum_engine::{Keys, Operation};
 use factum_faults::Draws;
 use factum_store::{MemoryStore, Store};
 
-use super::callers::{Intent, Outside};
+use super::callers::Intent;
 use super::dice::Dice;
 use super::laws::{Broken, Tally};
 use super::operations::{self, Served, Setting};
 use super::options::{Options, Trouble};
+use super::outside::Outside;
 use super::place::{Op, Place};
 use super::process::{Process, Task};
 use super::wire::{Flight, Question, Sending, plan};

@@ -146,7 +146,8 @@ fn c5_written_without_an_answer_is_unknown() {
         done("lookup.sync"),
         open("neither.sync", &[1]),
     ] {
-        let bed = Bed::start();
+        // It lands after the engine's end, and even then nobody is answered: the kill cannot come too late.
+        let bed = Bed::with(&["--faults", HELD_ANSWER]);
         let folder = Folder::with(&bed);
         let server = folder.serve();
         let payload = slow("order-1", 1_500);
@@ -201,7 +202,7 @@ fn a_process_that_stood_still_repeats_nothing() {
 /// B79, B80: the engine comes back after the destination's window for the key is over. Nothing is sent again; a person decides.
 #[test]
 fn after_the_window_a_restarted_engine_sends_nothing_by_key() {
-    let bed = Bed::start();
+    let bed = Bed::with(&["--faults", HELD_ANSWER]);
     let folder = Folder::with(&bed);
     // The built-in contract with a window of 40 s, of which 30 s are kept as a margin.
     let text = include_str!("../../../../contracts/testbed/key.sync.toml");
@@ -235,6 +236,9 @@ fn after_the_window_a_restarted_engine_sends_nothing_by_key() {
     assert_eq!((bed.effects("order-1"), bed.deliveries()), (1, 1));
     server.stop();
 }
+
+/// The destination acts on the first request and holds its answer for a minute.
+const HELD_ANSWER: &str = "late_answer=60000,class=effect,n=1";
 
 fn slow(name: &str, millis: u64) -> Value {
     json!({ "business": name, "behave": "slow", "slow_ms": millis })

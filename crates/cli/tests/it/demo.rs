@@ -206,7 +206,7 @@ async fn told_to_end_it_leaves_neither_engine_nor_folder() {
     assert!(!demo.wait().await.unwrap().success());
     assert!(is_empty(temporary.path()), "the folder is taken away");
     let gone = async { while tokio::net::TcpStream::connect(engine).await.is_ok() {} };
-    tokio::time::timeout(Duration::from_secs(10), gone)
+    tokio::time::timeout(Duration::from_secs(60), gone)
         .await
         .expect("the engine ends with the demonstration");
 }

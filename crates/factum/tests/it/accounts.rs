@@ -6,7 +6,7 @@ use factum_faults::FaultPlan;
 use factum_testbed::{Config as TestbedConfig, Testbed};
 use serde_json::json;
 
-use crate::support::config;
+use crate::support::{PATIENCE, config};
 use factum::Factum;
 
 /// After a rotation the account is confirmed by the destination's own answer, and the key is used again. Where it names another
@@ -48,10 +48,7 @@ async fn a_rotated_credential_has_its_account_confirmed_first() {
             .key("k")
             .payload(json!({ "business": "k" }));
         let id: factum::ActionId = action.submit().await.unwrap().status.id.parse().unwrap();
-        let status = factum
-            .wait_status(id, std::time::Duration::from_secs(20))
-            .await
-            .unwrap();
+        let status = factum.wait_status(id, PATIENCE).await.unwrap();
         let deliveries = testbed
             .ledger()
             .counts(&factum_testbed::Filter::business("k"))

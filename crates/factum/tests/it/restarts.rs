@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
+use factum::config::Wait;
+use factum::core::Span;
 use factum::{ActionId, Code, Factum};
 use factum_faults::FaultPlan;
 use factum_testbed::{Config as TestbedConfig, Filter, Handle, Testbed};
@@ -80,17 +82,17 @@ async fn what_is_recorded_survives_a_stop() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_request_in_flight_at_a_stop_is_maybe_sent() {
     let folder = tempfile::tempdir().unwrap();
-    let testbed = testbed("").await;
-    let factum = engine(folder.path(), &testbed).await;
-    let slow = json!({ "business": "slow", "behave": "slow", "slow_ms": 1_000 });
-    let action = factum
-        .action("bed", "lookup.sync")
-        .key("slow")
-        .payload(slow)
-        .submit()
+    // Neither the answer nor the end of the wait for it comes before the stop.
+    let testbed = testbed("late_answer=60000,class=effect,n=1").await;
+    let mut patient = config(&testbed.base_url(), "");
+    let bed = patient.destinations.get_mut("bed").unwrap();
+    bed.limits.answer_wait = Some(Wait(Span::from_secs(60)));
+    let factum = Factum::sqlite(folder.path().join("factum.db"))
+        .config(patient)
+        .start()
         .await
         .unwrap();
-    let id: ActionId = action.status.id.parse().unwrap();
+    let id = submit(&factum, "lookup.sync", "slow").await;
     testbed
         .ledger()
         .wait_until(&Filter::business("slow"), |counts| counts.deliveries > 0)

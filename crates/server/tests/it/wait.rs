@@ -32,13 +32,16 @@ async fn a_preference_is_applied_and_said_so() {
 #[tokio::test]
 async fn a_wait_ends_after_its_time_with_what_is_known_then() {
     let world = World::start().await;
-    let body = submission("1", "hang").to_string();
+    let submission = submission("1", "hang");
+    world.post("/v1/actions", &submission).await;
+    let body = submission.to_string();
+    world.ledger.until(1).await;
     let answer = world
         .call("POST", "/v1/actions", &[("Prefer", "wait=1")], &body)
         .await;
     assert_eq!(
         (answer.status, answer.json()["state"].as_str()),
-        (201, Some("dispatching"))
+        (200, Some("dispatching"))
     );
     world.ledger.open();
     let joined = world

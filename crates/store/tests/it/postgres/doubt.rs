@@ -201,7 +201,7 @@ async fn an_identity_in_doubt_is_waited_for_and_never_called_absent() {
     let database = Database::make().await;
     database.open(None).await.close();
     let options = Options {
-        patience: std::time::Duration::from_millis(600),
+        patience: std::time::Duration::from_secs(2),
         ..Options::new(&database.url, KEYS)
     };
     let store = PostgresStore::open(options).await.unwrap();
@@ -250,7 +250,7 @@ async fn a_database_that_is_away_refuses_before_anything_is_recorded() {
     let database = Database::make().await;
     let narrow = Options {
         connections: 1,
-        patience: std::time::Duration::from_millis(300),
+        patience: std::time::Duration::from_secs(2),
         ..Options::new(&database.url, KEYS)
     };
     let store = PostgresStore::open(narrow).await.unwrap();

@@ -350,7 +350,7 @@ impl Rig {
 struct Tally {
     succeeded: usize,
     /// It cannot be told, and a person is asked.
-    unknown: Vec<ActionId>,
+    unknown: Vec<StatusView>,
     /// Sent again after the first time.
     resent: u32,
 }
@@ -381,19 +381,19 @@ impl Rig {
                 .push(row);
         }
         let mut tally = Tally::default();
-        for (n, status) in told.iter().enumerate() {
+        for (n, status) in told.into_iter().enumerate() {
             let rows = held.remove(&self.text(n)).unwrap_or_default();
-            self.assert_true(status, rows.len()).await;
+            self.assert_true(&status, rows.len()).await;
             assert!(rows.len() <= 1, "a duplicate: {rows:?} {status:?}");
             let receipt = status.receipt.as_ref().map(|r| r.reference.clone());
             if let (Some(receipt), [row]) = (receipt, rows.as_slice()) {
                 assert_eq!(Some(receipt), receipt_of(row), "{row:?}");
             }
             tally.succeeded += usize::from(status.state == "succeeded");
-            if status.state == "outcome_unknown" {
-                tally.unknown.push(status.id.parse().unwrap());
-            }
             tally.resent += status.attempts.saturating_sub(1);
+            if status.state == "outcome_unknown" {
+                tally.unknown.push(status);
+            }
         }
         let strangers: Vec<_> = held.keys().filter(|t| t.ends_with(&self.run)).collect();
         assert!(strangers.is_empty(), "nobody asked for {strangers:?}");

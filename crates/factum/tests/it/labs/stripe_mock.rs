@@ -51,8 +51,8 @@ async fn stripe_mock_lab_takes_each_charge_once() {
         )
         .await;
     assert_eq!(tally.succeeded + tally.unknown.len(), 200, "{tally:?}");
-    for id in &tally.unknown {
-        let classes = rig.classes(*id).await;
+    for status in &tally.unknown {
+        let classes = rig.classes(status.id.parse().unwrap()).await;
         assert_eq!(classes, ["unknown"], "only a gateway leaves it open");
     }
     assert!(tally.resent > 0, "some answers were lost: {tally:?}");

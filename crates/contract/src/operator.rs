@@ -24,6 +24,9 @@ pub struct OperatorSettings {
     pub finish: Option<bool>,
     /// Whether nothing on the way repeats requests (R7). `true` needs `by` and `reason` where the contract does not say so.
     pub direct: Option<bool>,
+    /// How the key of a submission is made from its arguments: `ticket/{conversation}/{args.order}`. It promises nothing of the
+    /// destination, so it is no part of the digest.
+    pub key_template: Option<String>,
     /// What is assumed where nothing is published.
     pub assume: Assumptions,
     /// Who answers for what is less careful here.
@@ -162,7 +165,7 @@ impl OperatorSettings {
         })
     }
 
-    /// For the digest: every member at its place.
+    /// For the digest: every member that promises rest on, at its place.
     pub(crate) fn as_json(&self) -> Value {
         let assumption = |a: &Option<Assumption>| {
             let a = a.as_ref();

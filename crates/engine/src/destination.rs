@@ -10,6 +10,7 @@ use factum_transport::{Boxed, SecretRef, Target};
 
 use crate::driver::DestinationPolicy;
 use crate::driver::gate::GateSettings;
+use crate::key_template::KeyTemplate;
 
 /// A configured account at an outside system.
 #[derive(Clone)]
@@ -54,6 +55,8 @@ pub struct Operation {
     pub preference: Preference,
     /// A started action is finished by `same_key` past its deadline.
     pub finish: bool,
+    /// How the key of a submission is made from its arguments, where that is not left to the caller.
+    pub key_template: Option<KeyTemplate>,
     /// Times and counts.
     pub limits: Limits,
 }

@@ -15,6 +15,7 @@ pub mod destination;
 pub mod driver;
 mod engine;
 pub mod failpoint;
+pub mod key_template;
 pub mod keys;
 pub mod left_behind;
 pub mod messages;
@@ -31,6 +32,7 @@ pub use destination::{
     Carried, CarriedRequest, Carrier, Destination, Operation, OperationContract, Reach,
 };
 pub use engine::{Cancelled, Engine, Options, Submitted, TransportMaker};
+pub use key_template::KeyTemplate;
 pub use keys::Keys;
 pub use problem::{Code, Problem};
 pub use shell::Change;

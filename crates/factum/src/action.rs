@@ -162,8 +162,9 @@ impl<'a> ActionBuilder<'a> {
         if let Some(problem) = self.problem {
             return Err(problem);
         }
-        let body = to_json(&self.submission)?;
-        let checked = self.submission.check(DEFAULT_TENANT, DEFAULT_PRINCIPAL)?;
+        let submission = self.factum.engine().keyed(self.submission)?;
+        let body = to_json(&submission)?;
+        let checked = submission.check(DEFAULT_TENANT, DEFAULT_PRINCIPAL)?;
         crate::outbox::insert(transaction, &body).map_err(|error| {
             let rule = format!("the outbox row could not be written: {error}");
             Problem::new(
@@ -190,7 +191,8 @@ impl<'a> ActionBuilder<'a> {
         if let Some(problem) = self.problem {
             return Err(problem);
         }
-        let submitted = crate::postgres::submit(transaction, &self.submission).await?;
+        let submission = self.factum.engine().keyed(self.submission)?;
+        let submitted = crate::postgres::submit(transaction, &submission).await?;
         Ok(Handle::Reserved(submitted.id))
     }
 

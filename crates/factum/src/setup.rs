@@ -8,7 +8,7 @@ use factum_contract::{Catalogue, Contract, OperatorSettings, Provider};
 use factum_core::retry::Backoff;
 use factum_core::{Bound, Limits};
 use factum_engine::driver::gate::GateSettings;
-use factum_engine::{Code, Destination, Operation, OperationContract, Problem, Reach};
+use factum_engine::{Code, Destination, KeyTemplate, Operation, OperationContract, Problem, Reach};
 use factum_transport::{HttpLimits, SecretRef, Target};
 
 use crate::config::{Config, DestinationConfig, DestinationLimits, GateConfig};
@@ -235,6 +235,10 @@ fn operation(
     settings: OperatorSettings,
     limits: Limits,
 ) -> Result<Operation, Problem> {
+    let key_template = settings.key_template.as_deref().map(KeyTemplate::parse);
+    let key_template = key_template
+        .transpose()
+        .map_err(|error| bad(&format!("{at}/key_template"), error.rule, error.remedy))?;
     let operated = contract
         .clone()
         .with_operator(settings)
@@ -243,6 +247,7 @@ fn operation(
         promises: operated.promises(),
         preference: operated.preference().clone(),
         finish: operated.finish(),
+        key_template,
         limits,
         contract: Some(OperationContract {
             contract: Arc::new(operated),

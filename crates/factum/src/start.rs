@@ -301,6 +301,7 @@ fn carried(name: String, carrier: Arc<dyn Carrier>) -> Destination {
         promises,
         preference: Preference::Ask,
         finish: false,
+        key_template: None,
         limits: Limits::default(),
     };
     Destination {

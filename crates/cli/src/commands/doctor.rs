@@ -139,6 +139,7 @@ async fn destinations(place: &Place, offline: bool, report: &mut Report) {
         .into_iter()
         .collect();
     for destination in made.values() {
+        volatile_keys(destination, report);
         let Reach::Http(target) = &destination.reach else {
             continue;
         };
@@ -182,6 +183,24 @@ async fn callbacks(destination: &Destination, about: &str, report: &mut Report) 
             let says = format!("a callback secret cannot be read: {error}");
             let remedy = "make it available to the process that serves, where its reference points";
             report.error(about, says, remedy);
+        }
+    }
+}
+
+/// A key that changes from call to call makes every repeat a new effect.
+fn volatile_keys(destination: &Destination, report: &mut Report) {
+    for (name, operation) in &destination.operations {
+        let Some(template) = &operation.key_template else {
+            continue;
+        };
+        for part in template.volatile() {
+            let about = format!("destination {}", destination.name);
+            let says = format!(
+                "the key of {name} is made as `{}`, and `{part}` sounds like another value on every call",
+                template.text()
+            );
+            let remedy = "list only what names the intent: with a time or a random value in the key, a repeat is a second effect";
+            report.warning(&about, says, remedy);
         }
     }
 }

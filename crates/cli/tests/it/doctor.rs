@@ -160,6 +160,25 @@ fn errors_of_the_configuration_and_missing_secrets_are_found() {
     assert!(one_error(&folder).contains("note.add.toml"));
 }
 
+// B67
+#[test]
+fn a_key_made_of_what_changes_on_every_call_is_a_warning() {
+    let bed = Bed::start();
+    let folder = Folder::with(&bed);
+    let written = folder.read("factum.toml");
+    let template = "[destinations.bed.operations.\"key.sync\"]\nkey_template = \"{args.order}/{args.created_at}\"\n";
+    folder.write("factum.toml", &format!("{written}{template}"));
+    let (code, report) = examined(&folder);
+    assert_eq!(code, 0, "{report}");
+    let warned = findings(&report, "warning");
+    assert!(
+        warned
+            .iter()
+            .any(|says| says.contains("`created_at` sounds like another value on every call")),
+        "{report}"
+    );
+}
+
 #[test]
 fn a_destination_out_of_reach_is_a_warning() {
     let folder = Folder::new();

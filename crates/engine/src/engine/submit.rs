@@ -45,7 +45,7 @@ impl Engine {
         if self.stopping.load(Ordering::Relaxed) {
             return Err(shutting_down());
         }
-        let checked = submission.check(tenant, principal)?;
+        let checked = self.keyed(submission)?.check(tenant, principal)?;
         let mut admitted = self.submit_checked(checked.clone(), reserved).await?;
         if let Admitted::Reserved(first) = admitted {
             self.take_over(&first, tenant).await?;
@@ -82,7 +82,8 @@ impl Engine {
         let Some((body, principal)) = &first.waiting else {
             return Ok(());
         };
-        let checked = Submission::from_json(body).and_then(|first| first.check(tenant, principal));
+        let named = Submission::from_json(body).and_then(|row| self.keyed(row));
+        let checked = named.and_then(|row| row.check(tenant, principal));
         if let Ok(checked) = checked {
             self.submit_checked(checked, Some(first.action)).await?;
         }
@@ -115,6 +116,19 @@ impl Engine {
             }
         }
         Ok(keys.identity(&checked.scope, &checked.identity))
+    }
+
+    /// The submission under the key that its operation's template makes; where there is none, it names itself.
+    ///
+    /// # Errors
+    /// F1004 or F1011: it lacks a part of that key, or names another.
+    pub fn keyed(&self, submission: Submission) -> Result<Submission, Problem> {
+        let destination = self.shared.destinations.get(&submission.destination);
+        let operation = destination.and_then(|found| found.operation(&submission.operation));
+        match operation.and_then(|known| known.key_template.as_ref()) {
+            Some(template) => template.name(submission),
+            None => Ok(submission),
+        }
     }
 
     /// Through the loop: it knows whether a place at the destination's gate is free, and it goes on when a caller went away.

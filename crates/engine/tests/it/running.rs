@@ -35,6 +35,7 @@ async fn start(store: &Arc<FaultyStore>, carrier: impl Carrier + 'static) -> Eng
         promises: Promises::none(Consequence::Costly),
         preference: Preference::Ask,
         finish: false,
+        key_template: None,
         limits: Limits::default(),
     };
     let destination = Destination {

@@ -8,6 +8,7 @@ mod carriers;
 mod contracts;
 mod credentials;
 mod identity;
+mod key_templates;
 mod labs;
 mod lookups;
 mod outbox;

@@ -312,6 +312,7 @@ impl Served {
             promises: contract.promises(),
             preference: contract.preference().clone(),
             finish: contract.finish(),
+            key_template: None,
             limits: setting.limits,
             contract: Some(OperationContract {
                 contract: Arc::new(contract),

@@ -129,3 +129,20 @@ fn comments_and_order_do_not_change_the_digest() {
     assert_eq!(one, other);
     assert_ne!(one, changed);
 }
+
+// B52: caches on the way repeat a POST without a body when their connection breaks. Every effect request has one.
+#[test]
+fn no_effect_request_is_without_a_body() {
+    for (path, text) in Catalogue::builtin_files() {
+        let Some((_, effect)) = text.split_once("\n[effect]\n") else {
+            continue;
+        };
+        let effect = effect.split("\n[").next().unwrap();
+        let its_own = ["json = ", "form = ", "graphql = "];
+        let written = its_own.iter().any(|member| {
+            let mut lines = effect.lines();
+            lines.any(|line| line.starts_with(member))
+        });
+        assert!(written || !effect.contains("body = \"none\""), "{path}");
+    }
+}

@@ -114,7 +114,7 @@ async fn accepted_is_followed_to_its_end() {
     assert!(rig.facts(works).await.contains(&"polled"));
 }
 
-/// B02, B10, B38: slower than we wait. One request on the wire; unknown at first, then found.
+/// B02, B10, B38, B53, B55, B59: slower than we wait. One request on the wire; unknown at first, then found.
 #[tokio::test]
 async fn a_slow_destination_is_not_asked_twice() {
     let rig = Rig::start("").await;
@@ -128,6 +128,40 @@ async fn a_slow_destination_is_not_asked_twice() {
         rig.facts(id).await
     );
     assert_eq!((rig.effects("slow"), rig.deliveries("slow")), (1, 1));
+}
+
+/// B53, B55, B56, B59: whatever ends the wait, nothing below the engine tries again by itself. The wire shows as many requests as
+/// attempts were recorded: one where nothing can be found out, and none behind an effect that is found.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_layer_below_tries_again_by_itself() {
+    let network = [
+        "late_answer=20000",
+        "close_fin",
+        "close_rst",
+        "cut_head",
+        "cut_body",
+    ];
+    for fault in network {
+        let rig = Rig::start(&format!("{fault},class=effect")).await;
+        let sms = rig.submit("neither.sync", "sms").await;
+        let document = rig.submit("lookup.sync", "document").await;
+        let sms = rig.rested(sms).await;
+        assert_eq!(
+            (sms.state, sms.attempts),
+            ("outcome_unknown", 1),
+            "{fault}: {sms:?}"
+        );
+        let document = rig.rested(document).await;
+        assert_eq!(
+            (document.state, document.attempts),
+            ("succeeded", 1),
+            "{fault}: {document:?}"
+        );
+        for business in ["sms", "document"] {
+            let there = (rig.effects(business), rig.deliveries(business));
+            assert_eq!(there, (1, 1), "{fault} {business}");
+        }
+    }
 }
 
 /// R1: an effect that lands after its connection is gone is waited for, and made once.

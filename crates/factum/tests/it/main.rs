@@ -15,6 +15,7 @@ mod outbox;
 mod people;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod proxies;
 mod restarts;
 mod seeds;
 mod support;

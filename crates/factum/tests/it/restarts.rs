@@ -1,5 +1,6 @@
 //! What a stop, a start and an old copy of the file leave (cases, groups L and Q).
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -113,6 +114,32 @@ async fn a_request_in_flight_at_a_stop_is_maybe_sent() {
         factum.evidence(id).await
     );
     assert_eq!(effects(&testbed, "slow"), 1);
+    factum.shutdown(Duration::from_secs(5)).await;
+}
+
+/// B62: the key belongs to the action and not to the call. The engine that comes after sends the same one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_is_the_same_after_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let testbed = testbed("late_answer=60000,class=effect,n=1").await;
+    let factum = engine(folder.path(), &testbed).await;
+    let id = submit(&factum, "key.sync", "kept").await;
+    testbed
+        .ledger()
+        .wait_until(&Filter::business("kept"), |counts| counts.deliveries > 0)
+        .await;
+    factum.shutdown(Duration::ZERO).await;
+    drop(factum);
+
+    let factum = engine(folder.path(), &testbed).await;
+    let status = factum.wait_status(id, PATIENCE).await.unwrap();
+    assert_eq!(status.state, "succeeded", "{:?}", factum.evidence(id).await);
+    let rows = testbed.ledger().rows(&Filter::business("kept"));
+    let keys: BTreeSet<_> = rows.iter().filter_map(|row| row.key.as_deref()).collect();
+    assert_eq!(keys.len(), 1, "{rows:?}");
+    let counts = testbed.ledger().counts(&Filter::business("kept"));
+    assert!(counts.deliveries > 1, "it was sent again: {rows:?}");
+    assert_eq!(effects(&testbed, "kept"), 1);
     factum.shutdown(Duration::from_secs(5)).await;
 }
 

@@ -2,306 +2,13 @@
 //! are counted at the destination of these tests, which answers as a payload says.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
-use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
 
-use crate::client::{Answer, exchange, request};
-use crate::world::World;
-
-/// The schemes, by the names of the operations whose contracts have them.
-const SCHEMES: [(&str, &str); 7] = [
-    ("stripe", "{ scheme = \"stripe\" }"),
-    ("github", "{ scheme = \"github\" }"),
-    ("slack", "{ scheme = \"slack\" }"),
-    ("standard", "{ scheme = \"standard_webhooks\" }"),
-    ("mac", "{ scheme = \"hmac\", header = \"X-Mac\" }"),
-    (
-        "shared",
-        "{ scheme = \"shared_secret\", header = \"X-Token\" }",
-    ),
-    ("basic", "{ scheme = \"basic\" }"),
-];
-
-/// The plain secret, and the same as Standard Webhooks writes it.
-const SECRET: &str = "correct-horse:battery";
-const CODED: &str = "whsec_Y29ycmVjdC1ob3JzZTpiYXR0ZXJ5";
-const BASIC: &str = "Basic Y29ycmVjdC1ob3JzZTpiYXR0ZXJ5";
-
-/// What the destination was asked, in the order of arrival, and the gate behind which it keeps slow answers.
-#[derive(Clone)]
-struct Ledger {
-    arrived: Arc<watch::Sender<Vec<Value>>>,
-    open: Arc<watch::Sender<bool>>,
-}
-
-impl Ledger {
-    /// A destination on a free port: `{"behave": …, "reference": …}` is queued as `job-N`, done as `T-N`, or never answered.
-    async fn start() -> (Self, SocketAddr) {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let ledger = Self {
-            arrived: Arc::new(watch::Sender::new(Vec::new())),
-            open: Arc::new(watch::Sender::new(false)),
-        };
-        let serving = ledger.clone();
-        tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serving.clone().answer(stream));
-            }
-        });
-        (ledger, address)
-    }
-
-    async fn answer(self, mut stream: TcpStream) {
-        let mut bytes = Vec::new();
-        let body = loop {
-            let mut piece = [0; 4096];
-            let count = stream.read(&mut piece).await.unwrap_or(0);
-            if count == 0 {
-                return;
-            }
-            bytes.extend_from_slice(&piece[..count]);
-            let text = String::from_utf8_lossy(&bytes).into_owned();
-            let body = text.split_once("\r\n\r\n").map(|(_, body)| body);
-            if let Some(Ok(body)) = body.map(serde_json::from_str::<Value>) {
-                break body;
-            }
-        };
-        let mut number = 0;
-        self.arrived.send_modify(|arrived| {
-            arrived.push(body.clone());
-            number = arrived.len();
-        });
-        let (status, answer) = match body["behave"].as_str() {
-            Some("done") => (201, json!({"id": format!("T-{number}")})),
-            Some("lose") => return,
-            Some("slow") => {
-                let _ = self.open.subscribe().wait_for(|open| *open).await;
-                (202, json!({"job": format!("job-{number}")}))
-            }
-            _ => (202, json!({"job": format!("job-{number}")})),
-        };
-        let text = answer.to_string();
-        let head = format!(
-            "HTTP/1.1 {status} Fine\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-            text.len()
-        );
-        let _ = stream.write_all((head + &text).as_bytes()).await;
-    }
-
-    /// The reference in the n-th request, once it has arrived.
-    async fn reference(&self, number: usize) -> String {
-        let mut seen = self.arrived.subscribe();
-        let arrived = seen.wait_for(|all| all.len() >= number).await.unwrap();
-        arrived[number - 1]["reference"]
-            .as_str()
-            .unwrap()
-            .to_owned()
-    }
-
-    fn effects(&self) -> usize {
-        self.arrived.borrow().len()
-    }
-}
-
-/// A server with the destinations `hooks` and `other`, whose operations differ in how their callbacks are signed.
-struct Hooks {
-    world: World,
-    ledger: Ledger,
-    path: String,
-    files: tempfile::TempDir,
-}
-
-fn contract(operation: &str, signature: &str) -> String {
-    format!(
-        "provider = \"hooks\"\noperation = \"{operation}\"\ntitle = \"An effect that is reported\"\nconsequence = \"costly\"\n\
-         [effect]\nmethod = \"POST\"\npath = \"/{operation}\"\nset = [{{ at = \"/reference\", to = \"{{reference}}\" }}]\n\
-         [[answers]]\nwhen = {{ status = 202 }}\nclass = \"accepted\"\nobject = {{ json = \"/job\" }}\n\
-         [[answers]]\nwhen = {{ status = 201 }}\nclass = \"done\"\nreceipt = {{ json = \"/id\" }}\n\
-         [callback]\nsignature = {signature}\nid = \"/id\"\n\
-         matches = [{{ by = \"reference\", at = \"/ref\" }}, {{ by = \"object\", at = \"/job\" }}, {{ by = \"receipt\", at = \"/ticket\" }}]\n\
-         positive = {{ at = \"/type\", equals = \"done\" }}\n\
-         negative = {{ at = \"/type\", equals = \"failed\" }}\n\
-         reversed = {{ at = \"/type\", equals = \"returned\" }}\n\
-         receipt = \"/ticket\"\nobject = \"/job\"\nwhy = \"/reason\"\n\
-         source = {{ person = \"these tests\", date = \"2026-11-29\" }}\n"
-    )
-}
-
-/// Writes the contracts and secrets, and gives the configuration.
-fn written(files: &tempfile::TempDir, base: SocketAddr) -> String {
-    let folder = files.path().join("contracts/hooks");
-    std::fs::create_dir_all(&folder).unwrap();
-    for (operation, signature) in SCHEMES {
-        let file = folder.join(format!("{operation}.toml"));
-        std::fs::write(file, contract(operation, signature)).unwrap();
-    }
-    let secret = |name: &str, text: &str| {
-        let file = files.path().join(name);
-        std::fs::write(&file, text).unwrap();
-        format!("file:{}", file.display())
-    };
-    let (old, plain) = (secret("old", "an earlier one"), secret("plain", SECRET));
-    let (coded, other) = (secret("coded", CODED), secret("other", "another:one"));
-    let contracts = files.path().join("contracts");
-    format!(
-        "contracts = {contracts:?}\n\
-         [destinations.hooks]\nprovider = \"hooks\"\nbase = \"http://{base}\"\n\
-         callback = {{ secrets = [\"{old}\", \"{plain}\", \"{coded}\"] }}\n\
-         [destinations.other]\nprovider = \"hooks\"\nbase = \"http://{base}\"\n\
-         callback = {{ secrets = [\"{other}\"] }}\n\
-         [destinations.open]\nprovider = \"hooks\"\nbase = \"http://{base}\"\n"
-    )
-}
-
-impl Hooks {
-    async fn start() -> Self {
-        let (ledger, base) = Ledger::start().await;
-        let files = tempfile::tempdir().unwrap();
-        let world = World::with(&written(&files, base), |limits| limits).await;
-        let path = path_of(&world, "hooks").await;
-        Self {
-            world,
-            ledger,
-            path,
-            files,
-        }
-    }
-
-    /// Submits to an operation; the destination behaves so. Gives the action's id.
-    async fn submit(&self, operation: &str, key: &str, behave: &str) -> String {
-        let submission = json!({
-            "destination": "hooks", "operation": operation, "key": key, "payload": {"behave": behave},
-        });
-        let answer = self.world.post("/v1/actions", &submission).await;
-        assert_eq!(answer.status, 201, "{}", answer.text);
-        answer.json()["id"].as_str().unwrap().to_owned()
-    }
-
-    async fn status(&self, id: &str) -> Value {
-        self.world.get(&format!("/v1/actions/{id}")).await.json()
-    }
-
-    /// The status once it is this state.
-    async fn state(&self, id: &str, wanted: &str) -> Value {
-        loop {
-            let status = self.status(id).await;
-            if status["state"] == wanted {
-                return status;
-            }
-            tokio::task::yield_now().await;
-        }
-    }
-
-    async fn deliver(&self, operation: &str, body: &Value) -> Answer {
-        let body = body.to_string();
-        let headers = signed(operation, &body, now());
-        self.send(&self.path, &headers, &body).await
-    }
-
-    async fn send(&self, path: &str, headers: &[(String, String)], body: &str) -> Answer {
-        send(self.world.address, path, headers, body).await
-    }
-
-    async fn reports(&self, query: &str) -> Vec<Value> {
-        let answer = self.world.get(&format!("/v1/callbacks{query}")).await;
-        answer.json()["callbacks"].as_array().unwrap().clone()
-    }
-
-    /// How many reports the action's evidence holds.
-    async fn reported(&self, id: &str) -> usize {
-        let path = format!("/v1/actions/{id}/evidence");
-        let evidence = self.world.get(&path).await.json();
-        let evidence = evidence["evidence"].as_array().unwrap().clone();
-        let reports = evidence.iter().filter(|one| one["fact"] == "called_back");
-        reports.count()
-    }
-}
-
-async fn path_of(world: &World, destination: &str) -> String {
-    let shown = world.get(&format!("/v1/destinations/{destination}")).await;
-    let path = shown.json()["callback"]["path"].clone();
-    path.as_str().unwrap().to_owned()
-}
-
-async fn send(address: SocketAddr, path: &str, headers: &[(String, String)], body: &str) -> Answer {
-    let pairs = headers.iter();
-    let headers: Vec<(&str, &str)> = pairs.map(|(n, v)| (n.as_str(), v.as_str())).collect();
-    exchange(address, &request("POST", path, &headers, body.as_bytes())).await
-}
-
-fn now() -> i64 {
-    let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
-    i64::try_from(since.as_secs()).unwrap()
-}
-
-fn mac(text: &str) -> Vec<u8> {
-    let mac = Hmac::<sha2::Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
-    mac.chain_update(text).finalize().into_bytes().to_vec()
-}
-
-fn hex(text: &str) -> String {
-    mac(text).iter().fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").unwrap();
-        text
-    })
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let digit = |bits: u32| char::from(DIGITS[(bits & 63) as usize]);
-    let mut text = String::new();
-    for three in bytes.chunks(3) {
-        let at = |index: usize| u32::from(three.get(index).copied().unwrap_or(0));
-        let bits = at(0) << 16 | at(1) << 8 | at(2);
-        text.extend([digit(bits >> 18), digit(bits >> 12)]);
-        text.push(if three.len() > 1 {
-            digit(bits >> 6)
-        } else {
-            '='
-        });
-        text.push(if three.len() > 2 { digit(bits) } else { '=' });
-    }
-    text
-}
-
-/// The headers with which an operation's provider signs this body at this second.
-fn signed(operation: &str, body: &str, at: i64) -> Vec<(String, String)> {
-    let one = |name: &str, value: String| (name.to_owned(), value);
-    match operation {
-        "stripe" => {
-            let text = format!("{at}.{body}");
-            vec![one("Stripe-Signature", format!("t={at},v1={}", hex(&text)))]
-        }
-        "github" => vec![one("X-Hub-Signature-256", format!("sha256={}", hex(body)))],
-        "slack" => vec![
-            one(
-                "X-Slack-Signature",
-                format!("v0={}", hex(&format!("v0:{at}:{body}"))),
-            ),
-            one("X-Slack-Request-Timestamp", at.to_string()),
-        ],
-        "standard" => {
-            let text = format!("msg-1.{at}.{body}");
-            vec![
-                one("webhook-signature", format!("v1,{}", base64(&mac(&text)))),
-                one("webhook-timestamp", at.to_string()),
-                one("webhook-id", "msg-1".to_owned()),
-            ]
-        }
-        "mac" => vec![one("X-Mac", hex(body))],
-        "shared" => vec![one("X-Token", SECRET.to_owned())],
-        "basic" => vec![one("Authorization", BASIC.to_owned())],
-        other => panic!("no scheme is called {other}"),
-    }
-}
+use crate::client::{exchange, request};
+use crate::hooks::{Hooks, SCHEMES, base64, now, path_of, signed};
+use crate::world::submission;
 
 #[tokio::test]
 async fn each_scheme_settles_what_it_reports_and_refuses_what_is_forged() {
@@ -364,6 +71,77 @@ async fn one_event_delivered_46_times_is_one_fact() {
     assert_eq!(hooks.state(&id, "succeeded").await["revised"], false);
     assert_eq!(hooks.reported(&id).await, 1);
     assert_eq!(hooks.ledger.effects(), 1);
+}
+
+// B184: a store that cannot be written takes no delivery. Two copies at once are answered 503 and nothing is concluded from
+// either; sent again, they are one fact.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_the_store_is_down_no_delivery_is_taken() {
+    let files = tempfile::tempdir().unwrap();
+    let file = files.path().join("factum.db");
+    let hooks = Hooks::on(factum::Factum::sqlite(&file), files).await;
+    let id = hooks.submit("github", "k", "queue").await;
+    let reference = hooks.ledger.reference(1).await;
+    hooks.state(&id, "accepted").await;
+    let body = json!({"id": "e-1", "type": "done", "ref": reference, "ticket": "T-1"});
+    let holder = rusqlite::Connection::open(&file).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let (one, two) = tokio::join!(
+        hooks.deliver("github", &body),
+        hooks.deliver("github", &body)
+    );
+    for refused in [one, two] {
+        assert_eq!(refused.status, 503, "{}", refused.text);
+        assert_eq!(refused.json()["code"], "F1031");
+        assert!(refused.header("retry-after").is_some());
+    }
+    assert_eq!(hooks.status(&id).await["state"], "accepted");
+    assert_eq!(hooks.reports("").await, Vec::<Value>::new());
+    holder.execute_batch("ROLLBACK").unwrap();
+    let (one, two) = tokio::join!(
+        hooks.deliver("github", &body),
+        hooks.deliver("github", &body)
+    );
+    assert_eq!((one.status, two.status), (200, 200));
+    hooks.state(&id, "succeeded").await;
+    assert_eq!((hooks.reported(&id).await, hooks.ledger.effects()), (1, 1));
+}
+
+// B185: the answer is lost, and the destination's report and the lookup bring the result at the same time. It is one change, and
+// what each handler asks for next is one effect, because both name it by the order. A new cart of the same order is no new one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_report_and_the_lookup_come_to_one_result_and_one_follow_up() {
+    let hooks = Hooks::start().await;
+    let id = hooks.submit("found", "order-77", "lose").await;
+    let reference = hooks.ledger.reference(1).await;
+    hooks.ledger.asked(1).await;
+    let body = json!({"id": "e-1", "type": "done", "ref": reference, "ticket": "T-1"});
+    let order_mail = submission("order-77/mail", "done");
+    let mail = || hooks.world.post("/v1/actions", &order_mail);
+    let webhook = async {
+        hooks.deliver("found", &body).await;
+        mail().await.status
+    };
+    let return_page = async {
+        hooks.ledger.open.send_replace(true);
+        hooks.state(&id, "succeeded").await;
+        mail().await.status
+    };
+    let mut statuses = [tokio::join!(webhook, return_page)].map(|(a, b)| [a.min(b), a.max(b)])[0];
+    assert_eq!(statuses, [200, 201], "one was first, the other joined");
+    statuses[0] = mail().await.status;
+    assert_eq!(statuses[0], 200, "another cart, the same order");
+    let status = hooks.state(&id, "succeeded").await;
+    assert_eq!(
+        (&status["revised"], &status["duplicate_suspected"]),
+        (&json!(false), &json!(false))
+    );
+    assert_eq!(status["receipt"]["reference"], "T-1");
+    hooks.world.ledger.until(1).await;
+    assert_eq!(
+        (hooks.ledger.effects(), hooks.world.ledger.arrived()),
+        (1, 1)
+    );
 }
 
 // R9, R21: the reversal comes before what it reverses, and a failure of another job changes nothing.

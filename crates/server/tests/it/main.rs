@@ -13,6 +13,7 @@ mod client;
 mod conforms;
 mod document;
 mod door;
+mod hooks;
 mod operate;
 mod race;
 mod refuse;

@@ -55,6 +55,47 @@ async fn a_wait_ends_after_its_time_with_what_is_known_then() {
     assert_eq!(world.ledger.arrived(), 1);
 }
 
+// B64: a caller whose own policy repeats whatever takes long. Under a key its repeats join, and one request goes out; without one
+// nothing is taken at all.
+#[tokio::test]
+async fn a_caller_that_repeats_what_is_slow_joins_itself() {
+    let world = Arc::new(World::start().await);
+    let ticket = submission("1", "hang");
+    let mut nameless = ticket.clone();
+    nameless.as_object_mut().expect("an object").remove("key");
+    for _ in 0..3 {
+        let refused = world.post("/v1/actions", &nameless).await;
+        assert_eq!(
+            (refused.status, &refused.json()["code"]),
+            (400, &"F1004".into())
+        );
+    }
+    world.is_untouched().await;
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..3 {
+        let (world, body) = (world.clone(), ticket.to_string());
+        let headers = [("Prefer", "wait=60")];
+        calls.spawn(async move { world.call("POST", "/v1/actions", &headers, &body).await });
+    }
+    world.ledger.until(1).await;
+    // One more, while the first are still waited for.
+    let joined = world.post("/v1/actions", &ticket).await;
+    assert_eq!(
+        (joined.status, &joined.json()["joined"]),
+        (200, &true.into())
+    );
+    world.ledger.open();
+    let answers = calls.join_all().await;
+    assert_eq!(
+        answers.iter().filter(|answer| answer.status == 201).count(),
+        1
+    );
+    for answer in &answers {
+        assert_eq!(answer.json()["state"], "succeeded", "{}", answer.text);
+    }
+    assert_eq!(world.ledger.arrived(), 1);
+}
+
 #[tokio::test]
 async fn a_long_poll_is_answered_when_the_action_settles() {
     let world = Arc::new(World::start().await);

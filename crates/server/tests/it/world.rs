@@ -110,11 +110,20 @@ impl World {
 
     /// With this `factum.toml`, and bounds changed.
     pub(crate) async fn with(config: &str, bounds: impl FnOnce(Limits) -> Limits) -> Self {
+        Self::on(Factum::memory(), config, bounds).await
+    }
+
+    /// The same on another store.
+    pub(crate) async fn on(
+        store: factum::Builder,
+        config: &str,
+        bounds: impl FnOnce(Limits) -> Limits,
+    ) -> Self {
         let config = Config::parse("factum.toml", config).expect("a right configuration");
         let ledger = Ledger::new();
         let carrying = ledger.clone();
         let carrier = move |_: Permission, request: CarriedRequest| carrying.clone().carry(request);
-        let factum = Factum::memory()
+        let factum = store
             .config(config)
             .carrier("crm", carrier)
             .start()

@@ -358,3 +358,54 @@ async fn the_system_trusts_no_certificate_of_ours() {
         assert_eq!(server.seen().await.bytes, b"");
     }
 }
+
+// B41, B43: what GOAWAY and REFUSED_STREAM say of a request is only as good as the peer, and nobody here hears it: HTTP/2 is not
+// offered, and a server that speaks nothing else is not written to.
+#[tokio::test]
+async fn http_2_is_not_spoken_even_where_it_is_preferred() {
+    let pki = Pki::new();
+    let speaking = |protocols: &[&[u8]]| {
+        let mut config = pki.config(&[&TLS12, &TLS13], false);
+        config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
+        start(TlsAcceptor::from(Arc::new(config)), echo)
+    };
+    let mut both = speaking(&[b"h2", b"http/1.1"]).await;
+    answered(send(&both, pki.trust()).await);
+    let said = both.seen().await.text();
+    assert!(said.starts_with("POST / HTTP/1.1\r\n"), "{said}");
+    let mut only = speaking(&[b"h2"]).await;
+    assert_not_sent(&send(&only, pki.trust()).await, Phase::Tls);
+    assert_eq!(only.seen().await.bytes, b"");
+    assert_eq!(only.accepted(), 1);
+}
+
+// B44: whatever carries it, a connection that ends behind a request leaves it unknown, and makes no second one.
+#[tokio::test]
+async fn a_connection_that_ends_behind_a_request_is_unknown_however_it_is_carried() {
+    let pki = Pki::new();
+    let mut secure = start(
+        pki.acceptor(),
+        |mut conn: Conn<TlsStream<TcpStream>>| async {
+            conn.read_request().await;
+            conn.close()
+        },
+    )
+    .await;
+    let mut plain = Server::start(|mut conn: Conn| async {
+        conn.read_request().await;
+        conn.close()
+    })
+    .await;
+    let ends = [
+        send(&secure, pki.trust()).await,
+        crate::rig::send(&plain, post("/", "{}")).await,
+    ];
+    for (ended, server) in ends.into_iter().zip([&mut secure, &mut plain]) {
+        assert!(
+            matches!(&ended, Ended::Lost { wrote, read: 0, .. } if *wrote > 0),
+            "{ended:?}"
+        );
+        assert!(server.seen().await.text().starts_with("POST / "));
+        assert_eq!(server.accepted(), 1);
+    }
+}

@@ -102,6 +102,36 @@ async fn matrix_lab_never_gets_another_body_under_the_same_id() {
     rig.stop().await;
 }
 
+/// D10: the connection is refused. Nothing was sent, that is said, and it is tried again freely.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs LAB_DIR with a running Synapse; ./test --long starts one"]
+async fn matrix_lab_d10_behind_a_shut_door_nothing_happened() {
+    let rig = rig(Lab::running("matrix"), &[]).await;
+    let (params, payload) = message(&rig, &rig.text(0));
+    rig.shut_out_and_let_in("PUT", params, payload).await;
+    rig.stop().await;
+}
+
+/// R13: while the answer is waited for, the secret becomes that of another login of the same user. The account is the right one, and
+/// Synapse knows our id only from the device that sent it: a repeat would be a second message, so there is none.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs LAB_DIR with a running Synapse; ./test --long starts one"]
+async fn matrix_lab_sends_nothing_by_key_from_another_device() {
+    let late = "delay-response,method=PUT,n=1,seconds=8";
+    let rig = rig(Lab::running("matrix"), &[late]).await;
+    let (params, payload) = message(&rig, &rig.text(0));
+    let id = rig.submit(0, params, payload).await;
+    while rig.lab.count(&rig.text(0)) == 0 {}
+    std::fs::write(&rig.secret, rig.lab.get("TOKEN_ELSEWHERE")).unwrap();
+    let (status, count) = rig.rested(0, id).await;
+    let facts = rig.facts(id).await;
+    assert_eq!((status.state, count), ("outcome_unknown", 1), "{facts:?}");
+    assert_eq!(status.next.step, "review", "{facts:?}");
+    // A further mark may be made before the change is noticed; what is noticed at the socket is proven not sent.
+    assert_eq!(rig.proxy.arrived("PUT"), 1, "{facts:?}");
+    rig.stop().await;
+}
+
 /// A message of the same device, past the proxy and past the engine.
 fn somebody_sends(rig: &Rig, path: &str, content: &Value) -> Value {
     let sent = std::process::Command::new("curl")

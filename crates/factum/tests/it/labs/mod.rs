@@ -212,6 +212,8 @@ struct Rig {
     operation: &'static str,
     /// In every key and every text, so that many tests can share a server.
     run: String,
+    /// The file with the credential.
+    secret: PathBuf,
     _folder: tempfile::TempDir,
 }
 
@@ -277,6 +279,7 @@ impl Rig {
             factum,
             operation: desk.operation,
             run,
+            secret,
             _folder: folder,
         }
     }
@@ -338,6 +341,29 @@ impl Rig {
             // A change from before the question is not told again.
             let _ = tokio::time::timeout(Duration::from_millis(100), changes.recv()).await;
         }
+    }
+
+    /// D10: the connection is refused. Nothing was sent, that is said, and it is tried again freely.
+    async fn shut_out_and_let_in(&self, method: &str, params: Value, payload: Value) {
+        self.proxy.door("shut");
+        let id = self.submit(0, params, payload).await;
+        self.until(id, "not_sent").await;
+        let evidence = self.factum.evidence(id).await.unwrap();
+        let unsent = evidence.iter().find(|fact| fact.fact == "not_sent");
+        assert_eq!(unsent.unwrap().detail["phase"], "connect", "{evidence:?}");
+        let status = self.factum.status(id).await.unwrap();
+        // The next attempt may be open just now; nothing has happened either way, and nothing else is said.
+        assert!(
+            matches!(status.state, "retryable_failure" | "dispatching"),
+            "{status:?}"
+        );
+        assert_eq!(self.lab.count(&self.text(0)), 0);
+        self.proxy.door("open");
+        let (status, count) = self.rested(0, id).await;
+        assert_eq!((status.state, count), ("succeeded", 1));
+        assert_eq!(self.proxy.arrived(method), 1);
+        let facts = self.facts(id).await;
+        assert!(!facts.contains(&"lost"), "{facts:?}");
     }
 
     async fn stop(self) {

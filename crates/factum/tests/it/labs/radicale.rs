@@ -137,14 +137,7 @@ async fn radicale_lab_refuses_what_is_no_calendar() {
 #[ignore = "needs LAB_DIR with a running Radicale; ./test starts one"]
 async fn radicale_lab_d10_behind_a_shut_door_nothing_happened() {
     let rig = rig(&[]).await;
-    rig.proxy.door("shut");
     let (params, payload) = event(&rig, 0, &rig.text(0));
-    let id = rig.submit(0, params, payload).await;
-    rig.until(id, "not_sent").await;
-    assert_eq!(rig.lab.count(&rig.text(0)), 0);
-    rig.proxy.door("open");
-    let (status, count) = rig.rested(0, id).await;
-    assert_eq!((status.state, count), ("succeeded", 1));
-    assert_eq!(rig.proxy.arrived("PUT"), 1);
+    rig.shut_out_and_let_in("PUT", params, payload).await;
     rig.stop().await;
 }

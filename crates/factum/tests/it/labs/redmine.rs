@@ -124,3 +124,13 @@ async fn redmine_lab_d3_a_gateway_s_status_decides_nothing() {
     assert_eq!(rig.classes(id).await, ["unknown", "done"]);
     rig.stop().await;
 }
+
+/// D10: the connection is refused. Nothing was sent, that is said, and it is tried again freely.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs LAB_DIR with a running Redmine; ./test starts one"]
+async fn redmine_lab_d10_behind_a_shut_door_nothing_happened() {
+    let rig = rig(&[]).await;
+    let (params, payload) = issue(&rig, &rig.text(0));
+    rig.shut_out_and_let_in("POST", params, payload).await;
+    rig.stop().await;
+}

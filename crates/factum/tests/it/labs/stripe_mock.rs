@@ -132,24 +132,7 @@ fn somebody_else_charges(rig: &Rig, key: &str, description: &str) {
 #[ignore = "needs LAB_DIR with a running stripe-mock; ./test starts one"]
 async fn stripe_mock_lab_d10_behind_a_shut_door_nothing_happened() {
     let rig = rig(&[]).await;
-    rig.proxy.door("shut");
-    let id = rig.submit(0, json!({}), charge(&rig.text(0), 500)).await;
-    rig.until(id, "not_sent").await;
-    let evidence = rig.factum.evidence(id).await.unwrap();
-    let unsent = evidence.iter().find(|fact| fact.fact == "not_sent");
-    assert_eq!(unsent.unwrap().detail["phase"], "connect", "{evidence:?}");
-    let status = rig.factum.status(id).await.unwrap();
-    // The next attempt may be open just now; nothing has happened either way, and nothing else is said.
-    assert!(
-        matches!(status.state, "retryable_failure" | "dispatching"),
-        "{status:?}"
-    );
-    assert_eq!(rig.lab.count(&rig.text(0)), 0);
-    rig.proxy.door("open");
-    let (status, count) = rig.rested(0, id).await;
-    assert_eq!((status.state, count), ("succeeded", 1));
-    assert_eq!(rig.proxy.arrived("POST"), 1);
-    let facts = rig.facts(id).await;
-    assert!(!facts.contains(&"lost"), "{facts:?}");
+    let payload = charge(&rig.text(0), 500);
+    rig.shut_out_and_let_in("POST", json!({}), payload).await;
     rig.stop().await;
 }

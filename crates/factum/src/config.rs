@@ -58,8 +58,23 @@ pub struct StoreConfig {
     pub outbox_poll: Wait,
     /// Whether PostgreSQL keeps statements under a name between two uses. Unset, it does unless a pooler stands in between.
     pub prepared: Option<bool>,
+    /// Which actions' new evidence and decisions share a statement in PostgreSQL when many are written at once.
+    pub flush: Flush,
     /// What a standby of PostgreSQL that takes over may lack.
     pub standby: Standby,
+}
+
+/// `store.flush`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Flush {
+    /// Those of all lanes: one server.
+    #[default]
+    All,
+    /// Those of one lane: where lanes lie on several servers.
+    Lane,
+    /// None.
+    Each,
 }
 
 /// `store.standby`.
@@ -243,6 +258,7 @@ impl Default for StoreConfig {
             connections: 10,
             outbox_poll: Wait(factum_core::Span::from_millis(100)),
             prepared: None,
+            flush: Flush::default(),
             standby: Standby::default(),
         }
     }

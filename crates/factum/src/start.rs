@@ -262,15 +262,21 @@ fn postgres_options(
     home: &Home,
     config: &Config,
 ) -> factum_store::postgres::Options {
-    use factum_store::postgres::{Options, Standby, StoreKeys};
+    use crate::config;
+    use factum_store::postgres::{Flush, Options, Standby, StoreKeys};
     let store = &config.store;
     Options {
         connections: store.connections,
         prepared: store.prepared,
         seen: Some(home.root().join("seen")),
         standby: match store.standby {
-            crate::config::Standby::Asynchronous => Standby::Asynchronous,
-            crate::config::Standby::Synchronous => Standby::Synchronous,
+            config::Standby::Asynchronous => Standby::Asynchronous,
+            config::Standby::Synchronous => Standby::Synchronous,
+        },
+        flush: match store.flush {
+            config::Flush::All => Flush::All,
+            config::Flush::Lane => Flush::Lane,
+            config::Flush::Each => Flush::Each,
         },
         ..Options::new(url, StoreKeys(keys.checksum()))
     }

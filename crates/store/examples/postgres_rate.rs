@@ -1,8 +1,9 @@
 //! Actions per second through the PostgreSQL store, each submitted with its first mark and then settled: two durable commits.
 //!
 //! `cargo run --release -p factum-store --features postgres --example postgres_rate -- SERVER [SECONDS]`. SERVER is
-//! `postgresql://user@host:port`; databases are made there and left. Rounds with prepared and with unnamed statements take turns,
-//! so that whatever else the machine does hits both. Only ratios within one run mean anything.
+//! `postgresql://user@host:port`; a database is made there and left. Three ways take turns, so that whatever else the machine does hits
+//! all: outcomes that share a statement, each in a statement of its own, and shared ones in statements without a name. Only ratios
+//! within one run mean anything.
 
 mod submission;
 
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use factum_core::evidence::{Mark, PermissionKind};
 use factum_core::{AttemptNo, Epoch, Fact, Limits, Span, Timestamp, WorkerNonce};
-use factum_store::postgres::{Options, PostgresStore, StoreKeys};
+use factum_store::postgres::{Flush, Options, PostgresStore, StoreKeys};
 use factum_store::{Admission, Admitted, Committed, NextRow, Store};
 
 use submission::admission;
@@ -23,7 +24,7 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 /// Callers that each wait for their answer.
 const CALLERS: [u64; 4] = [1, 16, 64, 256];
 const WORKER: WorkerNonce = WorkerNonce(1);
-/// Rounds of each kind.
+/// Rounds of each way.
 const ROUNDS: usize = 3;
 
 #[tokio::main]
@@ -41,26 +42,33 @@ async fn main() -> Result<(), Failure> {
         .await?;
     let url = format!("{server}/{name}");
     let next = Arc::new(AtomicU64::new(0));
-    let open = |prepared| {
+    let open = |flush, prepared| {
         PostgresStore::open(Options {
+            flush,
             prepared: Some(prepared),
             ..Options::new(url.clone(), StoreKeys([7; 32]))
         })
     };
-    let stores = [Arc::new(open(true).await?), Arc::new(open(false).await?)];
+    let stores = [
+        Arc::new(open(Flush::All, true).await?),
+        Arc::new(open(Flush::Each, true).await?),
+        Arc::new(open(Flush::All, false).await?),
+    ];
     for callers in CALLERS {
-        let mut done = [0u64; 2];
+        let mut done = [0u64; 3];
         for _ in 0..ROUNDS {
             for (store, done) in stores.iter().zip(&mut done) {
                 *done += measure(store, &next, callers, Duration::from_secs(seconds)).await?;
             }
         }
         let per_second = |done: u64| done / (seconds * ROUNDS as u64).max(1);
-        let [prepared, unnamed] = done.map(per_second);
-        let percent = unnamed * 100 / prepared.max(1);
+        let [shared, alone, unnamed] = done.map(per_second);
+        let percent = |of: u64| of * 100 / shared.max(1);
         writeln!(
             std::io::stdout().lock(),
-            "{callers:>4} callers: {prepared:>6} actions/s prepared, {unnamed:>6} unnamed ({percent} %)"
+            "{callers:>4} callers: {shared:>6} actions/s in shared statements; {} % of that with one each, {} % without names",
+            percent(alone),
+            percent(unnamed),
         )?;
     }
     Ok(())

@@ -7,6 +7,7 @@
 //!
 //! Read `pool` for what becomes of a lost answer, and `write` for how it is resolved.
 
+mod append;
 mod bound;
 mod clock;
 mod continuity;
@@ -28,6 +29,7 @@ use std::time::Duration;
 
 use factum_core::{ActionId, Evidence, Fact, IdentityHash, Lane, Span, Timestamp, WorkerNonce};
 
+use self::append::Flusher;
 use self::bound::Value;
 use self::clock::{Anchored, Local};
 use self::continuity::Continuity;
@@ -42,6 +44,7 @@ use crate::report::{Delivered, KeptReport, Name, Report, ReportFilter};
 use crate::shared::Fence;
 use crate::{Answer, Store, StoreError, StoreErrorKind};
 
+pub use self::append::Flush;
 pub use self::continuity::Standby;
 pub use self::outbox::{OutboxId, OutboxOutcome, OutboxRow};
 pub use crate::keys::StoreKeys;
@@ -60,6 +63,8 @@ pub struct Options {
     /// Whether the database keeps statements under a name between two uses, which saves it the planning. Where `None`, it does so
     /// unless a pooler stands in between.
     pub prepared: Option<bool>,
+    /// Which rows may go into one statement.
+    pub flush: Flush,
     /// Where this worker remembers what it was told is durable; it is made. Without it, only a living worker remembers.
     pub seen: Option<PathBuf>,
     /// What a standby that takes over may lack.
@@ -78,6 +83,7 @@ impl Options {
             connections: 10,
             patience: Duration::from_secs(5),
             prepared: None,
+            flush: Flush::default(),
             seen: None,
             standby: Standby::default(),
             clock: None,
@@ -91,7 +97,8 @@ pub struct PostgresStore {
 }
 
 struct Inner {
-    connections: Connections,
+    connections: Arc<Connections>,
+    flusher: Arc<Flusher>,
     continuity: Arc<Continuity>,
     anchored: Anchored,
     given: Option<RisingClock>,
@@ -136,10 +143,12 @@ impl PostgresStore {
             Arc::clone(&continuity),
         )
         .await?;
+        let connections = Arc::new(connections);
         let mut connection = connections.one(OPENING).await?;
         schema::migrate(&mut connection).await?;
         drop(connection);
         let inner = Inner {
+            flusher: Flusher::new(Arc::clone(&connections), options.flush),
             connections,
             continuity,
             anchored: Anchored::default(),

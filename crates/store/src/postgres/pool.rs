@@ -198,6 +198,7 @@ fn passes(continuity: Arc<Continuity>, patience: Duration) -> Hook {
 }
 
 /// A statement that was not answered with rows.
+#[derive(Clone)]
 pub(super) struct Unanswered {
     /// What the caller is told.
     pub(super) error: StoreError,
@@ -221,6 +222,11 @@ impl From<Unanswered> for StoreError {
 }
 
 impl Unanswered {
+    /// Whether the database took it for wrong: nothing was written, and nothing will be by repeating it.
+    pub(super) fn was_refused(&self) -> bool {
+        matches!(self.error.kind, StoreErrorKind::Database(_))
+    }
+
     /// Whether it may have taken effect.
     pub(super) fn in_doubt(&self) -> bool {
         matches!(self.error.kind, StoreErrorKind::InDoubt(_))

@@ -8,6 +8,7 @@ use factum_core::{ActionId, Evidence, Fact, Span, Timestamp};
 use uuid::Uuid;
 
 use super::Inner;
+use super::append::Append;
 use super::bound::Value;
 use super::pool::{Does, Unanswered};
 use super::register::Wishes;
@@ -36,7 +37,6 @@ const ROUNDS: usize = 64;
 
 /// How an action stands, as columns.
 struct Standing {
-    version: i64,
     records: i64,
     state: &'static str,
     closed: bool,
@@ -46,7 +46,6 @@ impl Standing {
     fn of(record: &Record) -> Self {
         let status = record.status();
         Self {
-            version: signed(record.version),
             records: count(record.known.len()),
             state: status.state.name(),
             closed: status.closed.is_some(),
@@ -524,47 +523,26 @@ impl Inner {
         now: Timestamp,
         fence: Option<Fence>,
     ) -> Result<bool, Unanswered> {
-        let (id, standing, log) = (record.id(), Standing::of(record), Log::of(evidence));
+        let names = hashes_of(record, &names_of(evidence));
+        let row = Append::of(record, before, evidence, names, now, fence);
         // Where the decision rests on how the action stands with its subject, that has to be as it was.
-        let wanted = Overtaker::of(&record.action).filter(|_| subject.is_some());
-        let under = fence
-            .and_then(|fence| fence.under)
-            .filter(|_| marks(evidence));
-        let values: [Value<'_>; 25] = [
-            &lane(id),
-            &uuid(id),
-            &standing.version,
-            &standing.records,
-            &standing.state,
-            &standing.closed,
-            &record.next.step,
-            &record.next.at.map(Timestamp::as_micros),
-            &record.next.why,
-            &signed(before),
-            &now.as_micros(),
-            &fence.map(|fence| signed(fence.token)),
-            &now.as_micros(),
-            &log.nos,
-            &log.kinds,
-            &log.facts,
-            &hashes_of(record, &names_of(evidence)),
-            &under.map(signed),
-            &marks(evidence),
-            &wanted.map(|wanted| wanted.tenant),
-            &wanted.map(|wanted| wanted.destination),
-            &wanted.map(|wanted| wanted.subject),
-            &wanted.map(|wanted| uuid(wanted.from)),
-            &wanted.map(|wanted| uuid(wanted.but)),
-            &subject.map(|fence| fence.overtaken),
-        ];
-        // Only a mark that rests on its subject looks beyond its own lane.
-        let (sql, used) = match wanted {
-            Some(_) => (include_str!("sql/standing_append_on_subject.sql"), 25),
-            None => (include_str!("sql/standing_append.sql"), 19),
+        let Some((wanted, fence)) = Overtaker::of(&record.action).zip(subject) else {
+            return self.flusher.append(doing, row).await;
         };
+        let on_subject: [Value<'_>; 6] = [
+            &wanted.tenant,
+            &wanted.destination,
+            &wanted.subject,
+            &uuid(wanted.from),
+            &uuid(wanted.but),
+            &fence.overtaken,
+        ];
+        // Such a mark looks beyond its own lane, and goes alone.
+        let values = [row.values().as_slice(), &on_subject].concat();
+        let sql = include_str!("sql/standing_append_on_subject.sql");
         let rows = self
             .connections
-            .rows(doing, Does::Writes, sql, &values[..used])
+            .rows(doing, Does::Writes, sql, &values)
             .await?;
         Ok(!rows.is_empty())
     }
@@ -614,7 +592,9 @@ fn names_of(evidence: &[Evidence]) -> Vec<Name> {
 
 /// Whether a mark is among these: then a doubt about them is no leave to write.
 fn marks(evidence: &[Evidence]) -> bool {
-    evidence
-        .iter()
-        .any(|one| matches!(one.fact, Fact::Marked(_) | Fact::CancelMarked(_)))
+    evidence.iter().any(|one| is_mark(&one.fact))
+}
+
+pub(super) fn is_mark(fact: &Fact) -> bool {
+    matches!(fact, Fact::Marked(_) | Fact::CancelMarked(_))
 }

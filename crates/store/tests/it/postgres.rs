@@ -2,6 +2,7 @@
 //!
 //! The server is not started here: `FACTUM_TEST_POSTGRES` names one whose user may make databases. Each case has its own.
 
+mod batches;
 mod checks;
 mod doubt;
 mod proxy;

@@ -283,7 +283,7 @@ const MANY: &str = "
     ANALYZE;";
 
 /// What is asked for with every action, and the index that it has to use.
-const HOT: [(&str, &str); 8] = [
+const HOT: [(&str, &str); 9] = [
     (
         include_str!("../../../src/postgres/sql/entry_read.sql"),
         // Its key, or the index of listings: both hold the lane.
@@ -303,6 +303,10 @@ const HOT: [(&str, &str); 8] = [
     ),
     (
         include_str!("../../../src/postgres/sql/standing_append.sql"),
+        "standing_key",
+    ),
+    (
+        include_str!("../../../src/postgres/sql/standing_append_many.sql"),
         "standing_key",
     ),
     (

@@ -20,15 +20,20 @@ pub(crate) const PAUSED: &str = "paused";
 pub(crate) struct Held(pub(crate) Arc<dyn Store>);
 
 impl Store for Held {
-    fn setting(&self, name: &'static str) -> Answer<'_, Option<String>> {
+    fn setting(&self, name: &str) -> Answer<'_, Option<String>> {
+        let name = name.to_owned();
         Box::pin(async move {
-            let kept = self.0.setting(name).await?;
+            let kept = self.0.setting(&name).await?;
             Ok(if name == PAUSED {
                 kept.or_else(|| Some("a command".to_owned()))
             } else {
                 kept
             })
         })
+    }
+
+    fn who_waits(&self, destination: String) -> Answer<'_, Vec<String>> {
+        self.0.who_waits(destination)
     }
 
     fn now(&self) -> Answer<'_, Timestamp> {
@@ -145,7 +150,7 @@ impl Store for Held {
         self.0.edition()
     }
 
-    fn set_setting(&self, name: &'static str, value: Option<String>) -> Answer<'_, ()> {
+    fn set_setting(&self, name: &str, value: Option<String>) -> Answer<'_, ()> {
         self.0.set_setting(name, value)
     }
 

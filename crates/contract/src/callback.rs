@@ -1,26 +1,22 @@
-//! What a destination reports by itself: deliveries to us, and events that are fetched from it.
+//! What a destination reports by itself: deliveries to us. Events that are fetched from it, in [`crate::events`], are read alike.
 //!
 //! A report is matched by marks that it carries; what it means is read by conditions of which exactly one may hold. A
 //! report about nothing that is known, or that contradicts itself, says nothing.
 
 use factum_core::evidence::{Callback as Fact, Receipt};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::build_error::BuildError;
 use crate::claims::Claims;
 use crate::compare::form_document;
 use crate::conditions;
 use crate::contract::Contract;
-use crate::http::{HttpAnswer, HttpRequest};
-use crate::lookup::success;
+use crate::events::Events;
 use crate::parts::{self, optional};
 use crate::pointer::Pointer;
 use crate::repeat::words;
-use crate::request::{Request, not_in_contract, path};
 use crate::signature::Signature;
 use crate::source::{Node, Section};
-use crate::template::{Template, Values};
-use crate::when::{JsonTest, Seen, StatusSet};
+use crate::when::JsonTest;
 
 /// The section `[callback]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,17 +24,6 @@ pub(crate) struct Callback {
     pub(crate) signature: Signature,
     pub(crate) body: BodyKind,
     pub(crate) reports: Reports,
-}
-
-/// The section `[events]`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Events {
-    request: Request,
-    /// The path where nothing was read yet.
-    first: Option<Template>,
-    success: StatusSet,
-    next: Pointer,
-    reports: Reports,
 }
 
 /// How reports are read.
@@ -126,42 +111,8 @@ impl Callback {
     }
 }
 
-impl Events {
-    pub(crate) fn reports(&self) -> &Reports {
-        &self.reports
-    }
-
-    pub(crate) fn read(section: &Section<'_>, claims: &mut Claims) -> Option<Self> {
-        claims.note(section);
-        claims.require(section, "", "what a destination reports by itself");
-        let request = Request::read(section, "GET", &["cursor"]);
-        let first = optional(section.get("first"), |node| path(node, &[]));
-        let success = success(section);
-        let next = section.need("next").and_then(|n| parts::exact_pointer(&n));
-        let reports = Reports::read(section);
-        let request = request?;
-        if !request.names().contains("cursor") {
-            let message = "reads on without {cursor}";
-            let remedy = "write {cursor} where the name of the last event goes";
-            section.error("path", "events_cursor", message, remedy);
-        }
-        if let Some(name) = request.names().iter().find(|name| **name != "cursor") {
-            let message =
-                format!("asks with {{{name}}}, and there is no submission to take it from");
-            section.error("path", "place", message, "write it out");
-        }
-        Some(Self {
-            request,
-            first: first?,
-            success: success?,
-            next: next?,
-            reports: reports?,
-        })
-    }
-}
-
 impl Reports {
-    fn read(section: &Section<'_>) -> Option<Self> {
+    pub(crate) fn read(section: &Section<'_>) -> Option<Self> {
         let pointer = |name| optional(section.get(name), parts::exact_pointer);
         let (items, id) = (pointer("items"), pointer("id"));
         let (receipt, object, why) = (pointer("receipt"), pointer("object"), pointer("why"));
@@ -216,20 +167,23 @@ impl Reports {
 
     /// The reports of a document.
     fn all(&self, document: &Value) -> Vec<CallbackReading> {
-        let items: Vec<&Value> = match &self.items {
-            None => vec![document],
-            Some(at) => match at.get(document) {
-                Some(Value::Array(items)) => items.iter().collect(),
-                _ => Vec::new(),
-            },
-        };
+        let items = self.items_in(document).unwrap_or_default();
         items
             .into_iter()
             .filter_map(|item| self.one(item))
             .collect()
     }
 
-    fn one(&self, item: &Value) -> Option<CallbackReading> {
+    /// Where reports may stand in a document; none where it has no such list.
+    pub(crate) fn items_in<'a>(&self, document: &'a Value) -> Option<Vec<&'a Value>> {
+        match &self.items {
+            None => Some(vec![document]),
+            Some(at) => Some(at.get(document)?.as_array()?.iter().collect()),
+        }
+    }
+
+    /// What one item reports, if anything.
+    pub(crate) fn one(&self, item: &Value) -> Option<CallbackReading> {
         let text = |at: &Option<Pointer>| at.as_ref().and_then(|at| at.text(item));
         let matches: Vec<_> = self
             .matches
@@ -338,7 +292,7 @@ impl Contract {
 
     fn reports_name(&self, by: By) -> bool {
         let callback = self.callback.as_ref().map(|callback| &callback.reports);
-        let events = self.events.as_ref().map(|events| &events.reports);
+        let events = self.events.as_ref().map(Events::reports);
         let mut all = callback.into_iter().chain(events);
         all.any(|reports| reports.matches.iter().any(|(other, _)| *other == by))
     }
@@ -347,64 +301,5 @@ impl Contract {
     #[must_use]
     pub fn read_callback(&self, body: &[u8]) -> Option<CallbackReading> {
         self.read_callbacks(body).into_iter().next()
-    }
-
-    /// The question for events after this cursor; none where nothing was read yet.
-    ///
-    /// # Errors
-    /// The contract has no events, or cannot be asked for the first of them.
-    pub fn events_request(&self, cursor: Option<&str>) -> Result<HttpRequest, BuildError> {
-        let events = self
-            .events
-            .as_ref()
-            .ok_or_else(|| not_in_contract("/events"))?;
-        let none = Map::new();
-        let values = Values {
-            params: Some(&none),
-            cursor,
-            ..Values::default()
-        };
-        match (&events.first, cursor) {
-            (Some(first), None) => {
-                let request = Request {
-                    path: first.clone(),
-                    ..events.request.clone()
-                };
-                request.build(&values)
-            }
-            (_, _) => events.request.build(&values),
-        }
-    }
-
-    /// The reports among fetched events, and the cursor to go on with. None where the answer cannot be read: then the same
-    /// cursor is asked again, so that nothing is passed over. Where only hearsay says how events look, none is read.
-    #[must_use]
-    pub fn read_events(
-        &self,
-        answer: &HttpAnswer,
-    ) -> Option<(Vec<CallbackReading>, Option<String>)> {
-        if !self.claims.relied_on("/events") {
-            return None;
-        }
-        self.events_in(answer)
-    }
-
-    /// The events in an answer, whoever describes them.
-    pub(crate) fn events_in(
-        &self,
-        answer: &HttpAnswer,
-    ) -> Option<(Vec<CallbackReading>, Option<String>)> {
-        let events = self.events.as_ref()?;
-        let seen = Seen::new(answer);
-        let document = seen.json.as_ref()?;
-        if !events.success.contains(answer.status) {
-            return None;
-        }
-        if let Some(at) = &events.reports.items
-            && !at.get(document).is_some_and(Value::is_array)
-        {
-            return None;
-        }
-        Some((events.reports.all(document), events.next.text(document)))
     }
 }

@@ -181,6 +181,7 @@ const BUILTIN: &[(&str, &str)] = files![
     "testbed/lagging.sync.toml",
     "testbed/lookup.queued.toml",
     "testbed/lookup.sync.toml",
+    "testbed/neither.fed.toml",
     "testbed/neither.queued.toml",
     "testbed/neither.reported.toml",
     "testbed/neither.sync.toml",

@@ -10,10 +10,11 @@ use factum_core::intent::Preference;
 use factum_core::promise::Consequence;
 
 use crate::about::About;
-use crate::callback::{Callback, Events};
+use crate::callback::Callback;
 use crate::claims::{Claims, Source};
 use crate::digest;
 use crate::effect::Effect;
+use crate::events::Events;
 use crate::examples::Examples;
 use crate::finding::Finding;
 use crate::form::Form;

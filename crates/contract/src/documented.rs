@@ -46,7 +46,7 @@ fn section(path: &str) -> &str {
             "when"
         }
         (_, "key_honoured" | "key_ignored" | "replayed" | "several" | "too_late") => "when",
-        (_, "working") => "when",
+        (_, "working" | "expired") => "when",
         (_, "more" | "negative" | "positive" | "queued" | "reversed" | "tests" | "body") => "json",
         (_, "after" | "at" | "in" | "object" | "receipt" | "retry_after") => "take",
         (_, "too_late_receipt") => "take",

@@ -6,10 +6,11 @@ use factum_core::promise::{
     Promises, Retention,
 };
 
-use crate::callback::{Callback, Events};
+use crate::callback::Callback;
 use crate::claims::Grade;
 use crate::condition::Condition;
 use crate::contract::Contract;
+use crate::events::Events;
 use crate::http::HttpRequest;
 use crate::key::Key;
 use crate::repeat::Concurrent;
@@ -77,11 +78,21 @@ impl Contract {
     /// A callback or an event may tell what became of a request, if somebody who may be relied on says that it does. One that
     /// only tells what was undone later is not waited for.
     fn callback_promise(&self) -> bool {
-        let relied = |path| self.claims.relied_on(path);
+        self.told_by_callback() || self.told_by_events()
+    }
+
+    /// Deliveries to us tell what became of a request.
+    #[must_use]
+    pub fn told_by_callback(&self) -> bool {
         let callback = self.callback.as_ref().map(Callback::reports);
+        callback.is_some_and(|reports| reports.tell_the_end() && self.claims.relied_on("/callback"))
+    }
+
+    /// Events that are fetched tell what became of a request.
+    #[must_use]
+    pub fn told_by_events(&self) -> bool {
         let events = self.events.as_ref().map(Events::reports);
-        callback.is_some_and(|reports| reports.tell_the_end() && relied("/callback"))
-            || events.is_some_and(|reports| reports.tell_the_end() && relied("/events"))
+        events.is_some_and(|reports| reports.tell_the_end() && self.claims.relied_on("/events"))
     }
 
     fn accepts(&self) -> bool {

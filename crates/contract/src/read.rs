@@ -7,10 +7,11 @@ use factum_core::intent::Preference;
 use factum_core::promise::Consequence;
 
 use crate::about::About;
-use crate::callback::{Callback, Events};
+use crate::callback::Callback;
 use crate::claims::Claims;
 use crate::contract::Contract;
 use crate::effect::Effect;
+use crate::events::Events;
 use crate::examples::Examples;
 use crate::form::{Form, Purpose};
 use crate::key::{self, Key};

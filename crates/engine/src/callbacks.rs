@@ -1,12 +1,17 @@
-//! What a destination delivers to us: whether it is the destination's, and what it says. Pure: the store's time and the secrets
-//! are handed in, and nothing is recorded here.
+//! What a destination delivers to us, or shows in its feed of events: whether it is the destination's, and what it says. Pure: the
+//! store's time and the secrets are handed in, and nothing is recorded here.
 
-use factum_contract::{CallbackMatch, CallbackReading, CallbackRefused, Contract};
-use factum_core::Timestamp;
+use std::collections::BTreeMap;
+
+use factum_contract::{CallbackMatch, CallbackReading, CallbackRefused, Contract, EventsPage};
 use factum_core::evidence::Callback;
+use factum_core::{Span, Timestamp};
 use factum_store::{Name, Reading, Report, ReportId, Site};
 
 use crate::destination::Destination;
+
+/// How long reports are kept: unmatched ones may still find their action, and repeated ones are known.
+pub(crate) const KEPT: Span = Span::from_secs(30 * 86_400);
 
 /// How much of a delivery's body is kept for people.
 const EXCERPT_MAX: usize = 4_096;
@@ -42,22 +47,11 @@ pub fn reports(
     now: Timestamp,
 ) -> Result<Vec<Report>, CallbackRefused> {
     let genuine = genuine(destination, delivery, secrets, now)?;
-    // The same report as the contracts of several operations read it: by its own name, else by its place.
-    let mut said: Vec<(Known, Vec<Reading>)> = Vec::new();
+    let mut said = Vec::new();
     for one in &genuine {
         let readings = one.contract.read_callbacks(delivery.body);
         for (place, reading) in readings.into_iter().enumerate() {
-            let known = reading.id.clone().map_or(Known::At(place), Known::Named);
-            let reading = as_reading(one.operation, reading);
-            let of_others = |readings: &[Reading]| {
-                let mut all = readings.iter();
-                all.all(|other| other.operation != reading.operation)
-            };
-            let mut earlier = said.iter_mut();
-            match earlier.find(|(other, readings)| *other == known && of_others(readings)) {
-                Some((_, readings)) => readings.push(reading),
-                None => said.push((known, vec![reading])),
-            }
+            add(&mut said, one.operation, place, reading);
         }
     }
     if said.is_empty() {
@@ -76,6 +70,61 @@ pub fn reports(
         body: excerpt.to_vec(),
     });
     Ok(reports.collect())
+}
+
+/// The reports in a page of a destination's events, as the contracts of its operations read it. Its items are known by their own
+/// names, else by what stands in them: their places change from one reading to the next.
+#[must_use]
+pub fn event_reports(site: &Site, pages: &[(&str, EventsPage)]) -> Vec<Report> {
+    let mut said = Vec::new();
+    let mut texts = BTreeMap::new();
+    for (operation, page) in pages {
+        for event in &page.events {
+            let at = add(&mut said, operation, event.place, event.reading.clone());
+            texts.entry(at).or_insert(event.text.as_bytes());
+        }
+    }
+    let reports = said.into_iter().enumerate().map(|(at, (known, readings))| {
+        let text = texts.get(&at).copied().unwrap_or_default();
+        let known = match known {
+            Known::Named(id) => Known::Named(id),
+            Known::At(_) => Known::At(0),
+        };
+        Report {
+            id: report_id(site, &known, None, text, &readings),
+            site: site.clone(),
+            readings,
+            body: text[..text.len().min(EXCERPT_MAX)].to_vec(),
+        }
+    });
+    reports.collect()
+}
+
+/// Adds what the contract of an operation reads to the same report as the others read it: by its own name, else by its place.
+/// Gives where that is in the list.
+fn add(
+    said: &mut Vec<(Known, Vec<Reading>)>,
+    operation: &str,
+    place: usize,
+    reading: CallbackReading,
+) -> usize {
+    let known = reading.id.clone().map_or(Known::At(place), Known::Named);
+    let reading = as_reading(operation, reading);
+    let of_others = |readings: &[Reading]| {
+        let mut all = readings.iter();
+        all.all(|other| other.operation != reading.operation)
+    };
+    let same = |(other, readings): &(Known, Vec<Reading>)| *other == known && of_others(readings);
+    match said.iter().position(same) {
+        Some(at) => {
+            said[at].1.push(reading);
+            at
+        }
+        None => {
+            said.push((known, vec![reading]));
+            said.len() - 1
+        }
+    }
 }
 
 /// By what repetitions of a report are known.
@@ -194,4 +243,64 @@ fn report_id(
     let mut id = [0; 16];
     id.copy_from_slice(&hash.finalize().as_bytes()[..16]);
     ReportId(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use factum_contract::EventReading;
+    use factum_core::evidence::Receipt;
+
+    use super::*;
+
+    fn event(place: usize, id: Option<&str>, reference: &str) -> EventReading {
+        EventReading {
+            place,
+            text: format!("{{\"ref\":\"{reference}\"}}"),
+            reading: CallbackReading {
+                id: id.map(str::to_owned),
+                matches: vec![CallbackMatch::Reference(reference.to_owned())],
+                callback: Callback::Positive(Receipt::new("T-1")),
+            },
+        }
+    }
+
+    fn read(pages: &[(&str, Vec<EventReading>)]) -> Vec<Report> {
+        let site = Site {
+            tenant: "default".to_owned(),
+            destination: "desk".to_owned(),
+        };
+        let pages: Vec<_> = pages
+            .iter()
+            .map(|(operation, events)| {
+                let page = EventsPage {
+                    items: events.len(),
+                    events: events.clone(),
+                    next: None,
+                };
+                (*operation, page)
+            })
+            .collect();
+        event_reports(&site, &pages)
+    }
+
+    #[test]
+    fn what_several_operations_read_in_one_event_is_one_report() {
+        let own = vec![event(0, Some("e1"), "a"), event(1, None, "b")];
+        let reports = read(&[("create", own.clone()), ("refund", own)]);
+        assert_eq!(reports.len(), 2);
+        for report in &reports {
+            let operations: Vec<_> = report.readings.iter().map(|r| &*r.operation).collect();
+            assert_eq!(operations, ["create", "refund"]);
+        }
+        assert_eq!(reports[1].body, b"{\"ref\":\"b\"}");
+    }
+
+    #[test]
+    fn an_event_without_a_name_is_known_by_what_stands_in_it_wherever_that_is() {
+        let first = read(&[("create", vec![event(0, None, "a"), event(1, None, "b")])]);
+        let again = read(&[("create", vec![event(0, None, "b"), event(1, None, "c")])]);
+        assert_eq!(first[1].id, again[0].id);
+        assert_ne!(first[0].id, first[1].id);
+        assert_ne!(again[0].id, again[1].id);
+    }
 }

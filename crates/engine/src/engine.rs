@@ -21,6 +21,7 @@ use crate::clock::{AnchoredClock, LocalReading};
 use crate::destination::Destination;
 use crate::driver::answers::due_at;
 use crate::driver::{Driver, DriverLimits, Event};
+use crate::feeds::Feeds;
 use crate::keys::Keys;
 use crate::problem::Problem;
 use crate::recover;
@@ -124,6 +125,7 @@ impl Engine {
             clock,
             keys: options.keys,
             worker,
+            feeds: Feeds::of(&options.destinations),
             destinations: options.destinations,
             contracts: RwLock::new(contracts),
             changes: broadcast::channel(4_096).0,

@@ -15,6 +15,7 @@ pub mod destination;
 pub mod driver;
 mod engine;
 pub mod failpoint;
+mod feeds;
 pub mod key_template;
 pub mod keys;
 pub mod left_behind;

@@ -258,7 +258,7 @@ fn polled(attempt: AttemptNo, asked_at: Timestamp, answer: PollAnswer, heard: He
 }
 
 /// What a question brought, and how the destination behaved.
-fn answered(asked: Asked) -> (Result<HttpAnswer, String>, Heard) {
+pub(crate) fn answered(asked: Asked) -> (Result<HttpAnswer, String>, Heard) {
     match asked {
         Asked::Answered(answer) => {
             let heard = match answer.status {

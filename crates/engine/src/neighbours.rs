@@ -28,11 +28,12 @@ const PAGE: usize = 512;
 /// while sends are held, hide nobody else's.
 const PAGES: usize = 8;
 
-/// What is heard from the store about others, as events for the driver. Nothing on a store that one process holds.
-pub(crate) async fn look(shared: &Shared) -> Result<Vec<Event>, StoreError> {
+/// What is heard from the store about others, as events for the driver, and the lanes that this worker looks after. On a store
+/// that one process holds it hears nothing, and looks after all.
+pub(crate) async fn look(shared: &Shared) -> Result<(Vec<Event>, Vec<Lane>), StoreError> {
     let store = &shared.store;
     if !store.is_shared() {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), (0..=u8::MAX).map(Lane).collect()));
     }
     let mut events = Vec::new();
     let paused = store.setting(PAUSED).await?.is_some();
@@ -65,7 +66,7 @@ pub(crate) async fn look(shared: &Shared) -> Result<Vec<Event>, StoreError> {
             break;
         }
     }
-    Ok(events)
+    Ok((events, lanes))
 }
 
 /// After a restore that nobody has released, whoever declared it: what is unsettled in these lanes may have been sent, and is looked

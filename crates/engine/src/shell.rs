@@ -13,7 +13,9 @@ use std::time::Duration;
 use factum_contract::Contract;
 use factum_core::evidence::PermissionKind;
 use factum_core::{ActionId, Epoch, Fact, Span, State, Timestamp, WorkerNonce};
-use factum_store::{Admission, Admitted, Claimed, Committed, Record, Recorded, Store, StoreError};
+use factum_store::{
+    Admission, Admitted, Claimed, Committed, Delivered, Record, Recorded, Site, Store, StoreError,
+};
 use factum_transport::{Clock, Transport};
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::task::{Id, JoinSet};
@@ -23,9 +25,10 @@ use crate::carry::Carrying;
 use crate::clock::{AnchoredClock, LocalReading, STEP_MAX, agrees, duration};
 use crate::destination::{Destination, Reach};
 use crate::driver::answers::{self, STORE_REST, Submitted, Wrote, owner};
-use crate::driver::gate::Heard;
+use crate::driver::gate::{Guest, Heard};
 use crate::driver::{Command, Commit, Driver, Event, SendOut};
 use crate::failpoint::{CrashPoint, reach};
+use crate::feeds::{self, Feeds};
 use crate::keys::Keys;
 use crate::messages::{Brought, report_names};
 use crate::neighbours;
@@ -60,6 +63,7 @@ pub(crate) struct Shared {
     pub(crate) accounts: Arc<Accounts>,
     /// Up to which restore this worker has recorded that actions of its lanes are maybe sent.
     pub(crate) restore_marked: std::sync::Mutex<Option<Timestamp>>,
+    pub(crate) feeds: Feeds,
     /// How far the listing of what others left has come.
     pub(crate) overdue_after: std::sync::Mutex<Option<(Timestamp, ActionId)>>,
 }
@@ -84,7 +88,7 @@ pub(crate) async fn run(
     mut messages: mpsc::Receiver<Message>,
 ) {
     let mut tasks: JoinSet<Event> = JoinSet::new();
-    let mut owners: HashMap<Id, ActionId> = HashMap::new();
+    let mut owners: HashMap<Id, Guest> = HashMap::new();
     let mut looking = tokio::time::interval(LOOK_EVERY);
     looking.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut watch: Option<tokio::task::AbortHandle> = None;
@@ -105,7 +109,7 @@ pub(crate) async fn run(
                         admission.claim_for = Some((shared.worker, first.lease));
                     }
                     let handle = tasks.spawn(admit(shared.clone(), *admission, marked, reply));
-                    owners.insert(handle.id(), id);
+                    owners.insert(handle.id(), id.into());
                     continue;
                 }
                 Some(Message::Stop(bound, done)) => {
@@ -153,7 +157,7 @@ async fn stop(
     shared: &Arc<Shared>,
     driver: &mut Driver,
     tasks: &mut JoinSet<Event>,
-    mut owners: HashMap<Id, ActionId>,
+    mut owners: HashMap<Id, Guest>,
     bound: Duration,
 ) -> usize {
     let deadline = tokio::time::Instant::now() + bound;
@@ -210,16 +214,26 @@ async fn look_around(shared: &Shared) -> Event {
                 .await;
         }
     }
-    let mut events = neighbours::look(shared).await.unwrap_or_else(|error| {
-        tracing::warn!(%error, "could not look after other workers; it is tried again");
-        Vec::new()
-    });
+    let mut events = match look_after(shared).await {
+        Ok(events) => events,
+        Err(error) => {
+            tracing::warn!(%error, "could not look after other workers and feeds; it is tried again");
+            Vec::new()
+        }
+    };
     events.push(Event::Credentials(shared.accounts.changed()));
     events.push(Event::InDoubt {
         clock: shared.clock_in_doubt.load(Ordering::Relaxed),
         accounts: shared.accounts.in_doubt(),
     });
     Event::All(events)
+}
+
+/// What other workers left, and the feeds that are due, as far as they are this worker's.
+async fn look_after(shared: &Shared) -> Result<Vec<Event>, StoreError> {
+    let (mut events, lanes) = neighbours::look(shared).await?;
+    events.extend(feeds::due(shared, &lanes).await?);
+    Ok(events)
 }
 
 async fn carry_out(shared: Arc<Shared>, command: Command) -> Event {
@@ -239,6 +253,7 @@ async fn carry_out(shared: Arc<Shared>, command: Command) -> Event {
             }
             Event::Released(action)
         }
+        Command::ReadFeed(feed) => feeds::read(&shared, feed).await,
     }
 }
 
@@ -512,6 +527,28 @@ impl Shared {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
             .insert(digest, contract.clone());
         Some(contract)
+    }
+
+    /// An action that was reported about is decided anew, at once.
+    pub(crate) async fn reported(
+        &self,
+        site: &Site,
+        delivered: Delivered,
+        at: Timestamp,
+    ) -> Option<Event> {
+        let Delivered::Matched(action) = delivered else {
+            return None;
+        };
+        if let Ok(Some(record)) = self.store.load(action).await {
+            let state = record.status().state;
+            let _ = self.changes.send(Change { action, state });
+        }
+        let destination = site.destination.clone();
+        Some(Event::Due {
+            action,
+            destination,
+            at,
+        })
     }
 
     /// The store's time as this process knows it.

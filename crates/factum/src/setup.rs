@@ -218,12 +218,15 @@ fn callback_secrets(at: &str, written: &DestinationConfig) -> Result<Vec<SecretR
     read.map_err(|error| bad(&member, error.rule.to_string(), &error.remedy.to_string()))
 }
 
-/// A promised callback is waited for only where one can be checked.
+/// A promised report is waited for only where it can be fetched, or where a delivery can be checked.
 fn expecting(mut operation: Operation, can_be_checked: bool) -> Operation {
-    let described =
-        (operation.contract.as_ref()).is_some_and(|own| own.contract.callback_scheme().is_some());
+    let comes = operation.contract.as_ref().is_some_and(|own| {
+        let contract = &own.contract;
+        let delivered = contract.told_by_callback() && contract.callback_scheme().is_some();
+        contract.feed().is_some() || delivered && can_be_checked
+    });
     if let Some(completion) = &mut operation.promises.completion {
-        completion.callback &= described && can_be_checked;
+        completion.callback &= comes;
     }
     operation
 }

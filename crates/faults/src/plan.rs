@@ -243,6 +243,17 @@ impl FaultPlan {
         self.rules.is_empty()
     }
 
+    /// Whether some rule is about what becomes of reports.
+    pub fn is_of_reports(&self) -> bool {
+        self.rules.iter().any(|rule| {
+            let of_callback = match rule.brings {
+                Brings::One(fault) => fault.is_of_callback(),
+                Brings::Loss(_) => false,
+            };
+            of_callback || rule.class == Some(Class::Callback)
+        })
+    }
+
     /// Whether the rule number `index` fires for the `n`-th request of its stream. Pure; `tally` is the rule's count
     /// with this request included.
     fn fires(&self, index: usize, request: &Request<'_>, n: u64, tally: Tally) -> Option<Fault> {

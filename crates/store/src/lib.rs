@@ -192,11 +192,15 @@ pub trait Store: Send + Sync + 'static {
     /// before it, by whichever worker, holds for it.
     fn edition(&self) -> Answer<'_, u64>;
 
+    /// The tenants that wait at a destination for it to say what became of an action of theirs: accepted or unknown, with the
+    /// next step `wait`. In order, each once.
+    fn who_waits(&self, destination: String) -> Answer<'_, Vec<String>>;
+
     /// A store-wide setting, such as `paused`.
-    fn setting(&self, name: &'static str) -> Answer<'_, Option<String>>;
+    fn setting(&self, name: &str) -> Answer<'_, Option<String>>;
 
     /// Sets or removes a store-wide setting.
-    fn set_setting(&self, name: &'static str, value: Option<String>) -> Answer<'_, ()>;
+    fn set_setting(&self, name: &str, value: Option<String>) -> Answer<'_, ()>;
 
     /// The last restore of this store from a copy, if it was ever noticed or declared.
     fn restore(&self) -> Answer<'_, Option<Restore>>;

@@ -10,7 +10,7 @@ use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use factum_core::mistake::{Mistake, made};
-use factum_core::{ActionId, Evidence, Fact, IdentityHash, Span, Timestamp, WorkerNonce};
+use factum_core::{ActionId, Evidence, Fact, IdentityHash, Span, State, Timestamp, WorkerNonce};
 
 use crate::clock::{Clock, RisingClock};
 use crate::matching::{self, Known};
@@ -37,7 +37,7 @@ struct Inner {
     known_by: BTreeMap<Known, BTreeSet<ActionId>>,
     reports: BTreeMap<u64, KeptReport>,
     contracts: BTreeMap<[u8; 32], String>,
-    settings: BTreeMap<&'static str, String>,
+    settings: BTreeMap<String, String>,
     register: register::Register,
     restore: Option<Restore>,
     stamped: Option<Timestamp>,
@@ -485,14 +485,30 @@ impl Store for MemoryStore {
         answer(self.lock().register.edition)
     }
 
-    fn setting(&self, name: &'static str) -> Answer<'_, Option<String>> {
+    fn who_waits(&self, destination: String) -> Answer<'_, Vec<String>> {
+        let inner = self.lock();
+        let records = inner.rows.values().map(|row| &row.record);
+        let here = records.filter(|record| {
+            let scope = &record.action.scope;
+            scope.destination == destination
+                && record.next.step == "wait"
+                && matches!(
+                    record.status().state,
+                    State::Accepted | State::OutcomeUnknown
+                )
+        });
+        let tenants: BTreeSet<_> = here.map(|r| r.action.scope.tenant.clone()).collect();
+        answer(tenants.into_iter().collect())
+    }
+
+    fn setting(&self, name: &str) -> Answer<'_, Option<String>> {
         answer(self.lock().settings.get(name).cloned())
     }
 
-    fn set_setting(&self, name: &'static str, value: Option<String>) -> Answer<'_, ()> {
+    fn set_setting(&self, name: &str, value: Option<String>) -> Answer<'_, ()> {
         let mut inner = self.lock();
         match value {
-            Some(value) => inner.settings.insert(name, value),
+            Some(value) => inner.settings.insert(name.to_owned(), value),
             None => inner.settings.remove(name),
         };
         answer(())

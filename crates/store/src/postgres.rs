@@ -294,7 +294,17 @@ impl Inner {
         Ok(())
     }
 
-    async fn setting(&self, name: &'static str) -> Result<Option<String>, StoreError> {
+    async fn who_waits(&self, destination: String) -> Result<Vec<String>, StoreError> {
+        let values: [Value<'_>; 1] = [&destination];
+        let sql = include_str!("postgres/sql/standing_waits.sql");
+        let rows = self
+            .connections
+            .rows("looking who waits", Does::Reads, sql, &values)
+            .await?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
+    }
+
+    async fn setting(&self, name: String) -> Result<Option<String>, StoreError> {
         let values: [Value<'_>; 1] = [&name];
         let sql = include_str!("postgres/sql/setting_read.sql");
         let rows = self
@@ -304,11 +314,7 @@ impl Inner {
         Ok(rows.first().map(|row| row.get(0)))
     }
 
-    async fn set_setting(
-        &self,
-        name: &'static str,
-        value: Option<String>,
-    ) -> Result<(), StoreError> {
+    async fn set_setting(&self, name: String, value: Option<String>) -> Result<(), StoreError> {
         const DOING: &str = "changing a setting";
         let asked = match &value {
             Some(value) => {
@@ -519,12 +525,16 @@ impl Store for PostgresStore {
         Box::pin(self.inner.edition())
     }
 
-    fn setting(&self, name: &'static str) -> Answer<'_, Option<String>> {
-        Box::pin(self.inner.setting(name))
+    fn who_waits(&self, destination: String) -> Answer<'_, Vec<String>> {
+        Box::pin(self.inner.who_waits(destination))
     }
 
-    fn set_setting(&self, name: &'static str, value: Option<String>) -> Answer<'_, ()> {
-        Box::pin(self.inner.set_setting(name, value))
+    fn setting(&self, name: &str) -> Answer<'_, Option<String>> {
+        Box::pin(self.inner.setting(name.to_owned()))
+    }
+
+    fn set_setting(&self, name: &str, value: Option<String>) -> Answer<'_, ()> {
+        Box::pin(self.inner.set_setting(name.to_owned(), value))
     }
 
     fn restore(&self) -> Answer<'_, Option<Restore>> {

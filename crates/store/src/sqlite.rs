@@ -459,18 +459,27 @@ impl Store for SqliteStore {
         })
     }
 
-    fn setting(&self, name: &'static str) -> Answer<'_, Option<String>> {
-        const DOING: &str = "reading a setting";
+    fn who_waits(&self, destination: String) -> Answer<'_, Vec<String>> {
+        const DOING: &str = "looking who waits";
         self.readers.ask(DOING, move |reader| {
-            let (conn, sums, _) = reader.parts();
-            kept::setting(conn, sums, name, DOING)
+            reader.plain(DOING, |conn| readers::who_waits(conn, &destination))
         })
     }
 
-    fn set_setting(&self, name: &'static str, value: Option<String>) -> Answer<'_, ()> {
+    fn setting(&self, name: &str) -> Answer<'_, Option<String>> {
+        const DOING: &str = "reading a setting";
+        let name = name.to_owned();
+        self.readers.ask(DOING, move |reader| {
+            let (conn, sums, _) = reader.parts();
+            kept::setting(conn, sums, &name, DOING)
+        })
+    }
+
+    fn set_setting(&self, name: &str, value: Option<String>) -> Answer<'_, ()> {
+        let name = name.to_owned();
         self.command(
             (ops::SETTING, Kind::Writes),
-            move |work| ops::put_setting(work, name, value.as_deref()),
+            move |work| ops::put_setting(work, &name, value.as_deref()),
             |(), _| {},
         )
     }

@@ -87,6 +87,9 @@ pub struct Counts {
     /// Reports that were taken with a 2xx since the start, whatever the filter; a forged one that was refused is none.
     #[serde(default)]
     pub callbacks: u64,
+    /// Events that were handed out to whoever fetched them since the start, whatever the filter; each as often as it was.
+    #[serde(default)]
+    pub events: u64,
 }
 
 impl Counts {

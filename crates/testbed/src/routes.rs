@@ -9,6 +9,7 @@
 //! | `PUT /key/{mode}/effects/{key}` | `key` | the same, the key is the last segment |
 //! | `POST /key/{mode}/effects-body` | `key` | the same, the key is the member `idempotency_key` |
 //! | `GET /{kind}/queued/jobs/{job}` | all | `{"job","status":"queued"\|"working"\|"completed"\|"failed","id","reason"}` |
+//! | `GET /{kind}/queued/events?after=&limit=` | all | `{"events":[{"id","type","reference","job","effect","reason"}],"next"}`, `type` being `effect.completed` or `effect.failed`; 410 `cursor` where `after` is none of its cursors |
 //! | `GET /{kind}/{mode}/effects?reference=&limit=&cursor=` | `lookup`, `lagging` | `{"items":[{"id","job","reference","business","state"}],"next","complete"}` |
 //! | `POST /cancel/{mode}/cancel` with `{"key":"…"}` | `cancel` | 200 `{"cancelled":true,"ids":[…]}` |
 //! | `GET /whoami` | | `{"account":"testbed"}` |
@@ -61,6 +62,9 @@ pub(crate) enum Route {
         kind: Kind,
         mode: Mode,
         job: String,
+    },
+    Feed {
+        kind: Kind,
     },
     Cancel {
         mode: Mode,
@@ -142,6 +146,7 @@ fn at_destination(method: &str, kind: Kind, mode: Mode, rest: &[&str]) -> Route 
             key: KeyFrom::Path(decoded(key)),
         },
         ("GET", ["effects"]) if searched => Route::Search { kind, mode },
+        ("GET", ["events"]) if mode == Mode::Queued => Route::Feed { kind },
         ("POST", ["cancel"]) if kind == Kind::Cancel => Route::Cancel { mode },
         ("GET", ["jobs", job]) if mode == Mode::Queued => Route::Job {
             kind,
@@ -221,6 +226,8 @@ mod tests {
             ),
             ("GET", "/key/sync/effects", Route::Unknown),
             ("GET", "/key/sync/jobs/J-1", Route::Unknown),
+            ("GET", "/key/queued/events", Route::Feed { kind }),
+            ("GET", "/key/sync/events", Route::Unknown),
             ("GET", "/neither/sync/effects", Route::Unknown),
             ("POST", "/neither/sync/cancel", Route::Unknown),
             ("POST", "/elsewhere", Route::Elsewhere),

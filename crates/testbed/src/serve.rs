@@ -89,7 +89,11 @@ async fn one(shared: &Shared, wire: &mut Wire, admin_only: bool) -> Result<Then,
             let body = wire.body(&head).await?;
             admin::answer(shared, route, &head.target, &body)
         }
-        Route::Search { .. } | Route::Job { .. } | Route::Cancel { .. } | Route::WhoAmI => {
+        Route::Search { .. }
+        | Route::Job { .. }
+        | Route::Feed { .. }
+        | Route::Cancel { .. }
+        | Route::WhoAmI => {
             return read(shared, wire, &head, &route).await;
         }
         Route::Elsewhere => {
@@ -158,7 +162,8 @@ async fn effect(
     give(shared, wire, &answer, fault, head.keep_alive).await
 }
 
-/// What is to happen to the report of an effect that this request may have; none where nothing is reported.
+/// What is to happen to the report of an effect that this request may have; none where nothing is reported to anybody, and
+/// nothing is to happen to events that are fetched.
 fn callback_fault(shared: &Shared, head: &Head, business: &str) -> Option<Fault> {
     shared.reports().then(|| {
         shared.draw(&Request {

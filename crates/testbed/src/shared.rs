@@ -43,6 +43,7 @@ pub(crate) struct Tallies {
     pub(crate) refused_connections: AtomicU64,
     pub(crate) cut_off: AtomicU64,
     pub(crate) callbacks: AtomicU64,
+    pub(crate) events: AtomicU64,
 }
 
 impl Tallies {
@@ -53,8 +54,17 @@ impl Tallies {
             refused_connections,
             cut_off,
             callbacks,
+            events,
         } = self;
-        for tally in [lookups, polls, refused_connections, cut_off, callbacks] {
+        let all = [
+            lookups,
+            polls,
+            refused_connections,
+            cut_off,
+            callbacks,
+            events,
+        ];
+        for tally in all {
             tally.store(0, Ordering::Relaxed);
         }
     }
@@ -184,12 +194,14 @@ impl Shared {
             refused_connections,
             cut_off,
             callbacks,
+            events,
         } = &self.tallies;
         counts.lookups = lookups.load(Ordering::Relaxed);
         counts.polls = polls.load(Ordering::Relaxed);
         counts.refused_connections = refused_connections.load(Ordering::Relaxed);
         counts.cut_off = cut_off.load(Ordering::Relaxed);
         counts.callbacks = callbacks.load(Ordering::Relaxed);
+        counts.events = events.load(Ordering::Relaxed);
         counts
     }
 
@@ -197,9 +209,9 @@ impl Shared {
         self.changed.subscribe()
     }
 
-    /// Whether effects are reported to anybody.
+    /// Whether effects are reported to anybody, or a fault is planned for those who fetch their events.
     pub(crate) fn reports(&self) -> bool {
-        self.notices.is_some()
+        self.notices.is_some() || lock(&self.draws).plan().is_of_reports()
     }
 
     fn report(&self, state: &State) {

@@ -4,6 +4,7 @@
 //! running testbed and at a restart alike, so a restarted testbed cannot know less than its ledger. There is
 //! no socket here, and the only clock is [`World::now`].
 
+mod feed;
 mod index;
 mod questions;
 mod search;

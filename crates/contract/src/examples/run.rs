@@ -237,9 +237,10 @@ impl Contract {
                 (shows, receipts, None)
             }
             Kind::Events => match self.events_in(answer) {
-                Some((reports, next)) => {
-                    let (shows, receipts) = reported(&reports);
-                    (shows, receipts, next)
+                Some(page) => {
+                    let readings = page.events.into_iter().map(|event| event.reading);
+                    let (shows, receipts) = reported(&readings.collect::<Vec<_>>());
+                    (shows, receipts, page.next)
                 }
                 None => ("refused", Vec::new(), None),
             },

@@ -440,8 +440,13 @@ fn events_are_fetched_from_where_they_were_left() {
     assert_eq!(path(None), "/sync");
     assert_eq!(path(Some("7")), "/sync?after=7");
     let events = json!({"events": [{"job": "J", "type": "failed"}, {"job": "K", "type": "posted"}], "last": 9});
-    let (reports, next) = contract.read_events(&answer(200, &events)).unwrap();
-    assert_eq!((reports.len(), next.as_deref()), (1, Some("9")));
+    let page = contract.read_events(&answer(200, &events)).unwrap();
+    assert_eq!(
+        (page.events.len(), page.items, page.next.as_deref()),
+        (1, 2, Some("9"))
+    );
+    assert_eq!(page.events[0].place, 0);
+    assert_eq!(page.events[0].text, "{\"job\":\"J\",\"type\":\"failed\"}");
     // Nothing is passed over because of an answer that could not be read.
     assert_eq!(contract.read_events(&answer(500, &events)), None);
     assert_eq!(

@@ -386,7 +386,7 @@ fn hearsay_is_shown_and_not_relied_on() {
              [poll]\npath = \"/jobs/{{object}}\"\ncompleted = {{ status = 200 }}\nworking = {{ status = 202 }}\nreceipt = \"none\"\n{source}\
              [callback]\nsignature = {{ scheme = \"basic\" }}\nmatches = {{ by = \"receipt\", at = \"/id\" }}\n\
              positive = {{ at = \"/ok\", equals = true }}\n{source}\
-             [events]\npath = \"/?{{cursor}}\"\nnext = \"/n\"\nmatches = {{ by = \"receipt\", at = \"/id\" }}\n\
+             [events]\npath = \"/?{{cursor}}\"\nfirst = \"/\"\nnext = \"/n\"\nmatches = {{ by = \"receipt\", at = \"/id\" }}\n\
              positive = {{ at = \"/ok\", equals = true }}\n{source}"
         )
     };

@@ -5,6 +5,7 @@ use factum_core::mistake::{Mistake, made};
 use factum_core::{ActionId, Evidence, Fact, Span, Timestamp};
 use factum_store::{Admitted, Claim, Claimed, Committed, Record, Recorded, StoreError};
 
+use super::gate::Guest;
 use super::{Command, Commit, Event};
 
 /// How long the shell waits before it bothers a store again that could not write.
@@ -12,10 +13,10 @@ pub const STORE_REST: Span = Span::from_secs(1);
 /// How long an action rests whose rows are damaged, or that the database has another complaint about.
 pub const DAMAGE_REST: Span = Span::from_secs(60);
 
-/// The action that a command is about.
+/// What a command is about.
 #[must_use]
-pub fn owner(command: &Command) -> ActionId {
-    match command {
+pub fn owner(command: &Command) -> Guest {
+    Guest::Action(match command {
         Command::Claim(action, _)
         | Command::LookUp(action, _)
         | Command::Poll(action, ..)
@@ -23,7 +24,8 @@ pub fn owner(command: &Command) -> ActionId {
         Command::Commit(commit) => commit.record.id(),
         Command::Send(send) => send.record.id(),
         Command::Release(claim) => claim.action,
-    }
+        Command::ReadFeed(feed) => return Guest::Feed(feed.clone()),
+    })
 }
 
 /// An action is to be looked at when its next step is due.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use factum_core::{ActionId, AttemptNo, Fact, Permission, Span, Timestamp};
 use factum_store::{Claim, Due, NextRow, Record};
 
+use super::feeds::FeedAt;
 use super::gate::Heard;
 
 /// What happened.
@@ -54,6 +55,15 @@ pub enum Event {
     Recorded(ActionId),
     /// A claim was given back.
     Released(ActionId),
+    /// Somebody waits for what stands in this feed, and it was not read for a while.
+    FeedDue(FeedAt),
+    /// Reading a feed has ended; what stood in it was heard of separately.
+    FeedRead {
+        /// Which.
+        feed: FeedAt,
+        /// How the destination behaved, for its gate.
+        heard: Heard,
+    },
     /// Sends are held, or allowed again, by an operator.
     Paused(bool),
     /// An operator released the restore, or a restore was declared.
@@ -90,6 +100,8 @@ impl Event {
             Self::Woke
             | Self::Overdue(_)
             | Self::All(_)
+            | Self::FeedDue(_)
+            | Self::FeedRead { .. }
             | Self::Paused(_)
             | Self::RestoreReleased(_)
             | Self::InDoubt { .. }
@@ -116,6 +128,8 @@ pub enum Command {
     Record(ActionId, Vec<Fact>),
     /// Give a claim back.
     Release(Claim),
+    /// Read a feed of events on from where it was left.
+    ReadFeed(FeedAt),
 }
 
 /// A commit under a claim.

@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 
 use factum_core::{ActionId, Span, Timestamp};
 
+use super::feeds::FeedAt;
+
 /// How much a destination is given at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GateSettings {
@@ -37,11 +39,32 @@ impl Default for GateSettings {
 /// destination's own time.
 const ADVICE_MAX: Span = Span::from_secs(3_600);
 
+/// Who asks to be let in.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Guest {
+    /// A request or a question about an action.
+    Action(ActionId),
+    /// Whoever reads a feed of events.
+    Feed(FeedAt),
+}
+
+impl From<ActionId> for Guest {
+    fn from(action: ActionId) -> Self {
+        Self::Action(action)
+    }
+}
+
+impl From<FeedAt> for Guest {
+    fn from(feed: FeedAt) -> Self {
+        Self::Feed(feed)
+    }
+}
+
 /// The gate of one destination.
 #[derive(Clone, Debug)]
 pub struct Gate {
     settings: GateSettings,
-    in_flight: BTreeSet<ActionId>,
+    in_flight: BTreeSet<Guest>,
     /// Tokens in millionths, so that refilling keeps its remainder.
     tokens: i64,
     refilled_at: Option<Timestamp>,
@@ -93,11 +116,11 @@ impl Gate {
         }
     }
 
-    /// Lets a request of this action begin, or says why it has to wait.
+    /// Lets a request of this guest begin, or says why it has to wait.
     ///
     /// # Errors
     /// [`Shut`] with the time to ask again.
-    pub fn enter(&mut self, action: ActionId, now: Timestamp) -> Result<(), Shut> {
+    pub fn enter(&mut self, guest: impl Into<Guest>, now: Timestamp) -> Result<(), Shut> {
         self.refill(now);
         if let Some(until) = self.advised_until.filter(|until| *until > now) {
             return Err(Shut::Advised(until));
@@ -122,13 +145,13 @@ impl Gate {
             }
             self.tokens -= WHOLE;
         }
-        self.in_flight.insert(action);
+        self.in_flight.insert(guest.into());
         Ok(())
     }
 
-    /// The request of this action ended.
-    pub fn leave(&mut self, action: ActionId, heard: Heard, now: Timestamp) {
-        self.in_flight.remove(&action);
+    /// The request of this guest ended.
+    pub fn leave(&mut self, guest: impl Into<Guest>, heard: Heard, now: Timestamp) {
+        self.in_flight.remove(&guest.into());
         match heard {
             Heard::Answer => {
                 self.failures = 0;

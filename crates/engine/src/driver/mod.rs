@@ -10,6 +10,7 @@
 mod admit;
 pub mod answers;
 mod exchange;
+pub mod feeds;
 pub mod gate;
 pub(crate) mod held;
 mod returns;
@@ -24,6 +25,7 @@ use factum_store::{Due, NextRow, Record};
 use admit::Admitting;
 pub use admit::FirstMark;
 pub use exchange::{Command, Commit, Event, SendOut};
+use feeds::FeedAt;
 use gate::{Gate, GateSettings, Heard};
 use held::{Decision, Doing, Held, View, decide_held};
 use waiting::{After, Waiting};
@@ -77,6 +79,7 @@ pub struct Driver {
     held: BTreeMap<ActionId, Held>,
     claiming: BTreeMap<ActionId, Claiming>,
     admitting: BTreeMap<ActionId, Admitting>,
+    feeds: BTreeMap<FeedAt, feeds::Reading>,
     paused: bool,
     restore_released: bool,
     clock_in_doubt: bool,
@@ -107,6 +110,7 @@ impl Driver {
             held: BTreeMap::new(),
             claiming: BTreeMap::new(),
             admitting: BTreeMap::new(),
+            feeds: BTreeMap::new(),
             paused: false,
             restore_released,
             clock_in_doubt: false,
@@ -120,6 +124,7 @@ impl Driver {
     pub fn handle(&mut self, event: Event, now: Timestamp) -> Vec<Command> {
         let mut out = Vec::new();
         self.take_in(event, now, &mut out);
+        self.begin_feeds(now, &mut out);
         self.call_from_gates(now);
         self.begin_due(now, &mut out);
         out
@@ -158,6 +163,8 @@ impl Driver {
             Event::Recorded(action) => self.recorded(action, now),
             Event::Released(action) => self.released(action),
             Event::Broken(action) => self.broken(action, now, out),
+            Event::FeedDue(feed) => self.feed_due(feed),
+            Event::FeedRead { feed, heard } => self.feed_read(feed, heard, now),
             Event::Paused(paused) => {
                 self.paused = paused;
                 self.waiting.look_at_all(now);

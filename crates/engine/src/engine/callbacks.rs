@@ -3,17 +3,14 @@
 
 use std::time::Duration;
 
-use factum_core::{Span, Timestamp};
-use factum_store::{Delivered, KeptReport, ReportFilter, Site};
+use factum_core::Span;
+use factum_store::{Delivered, KeptReport, ReportFilter};
 
 use super::Engine;
-use crate::callbacks::{Delivery, reports};
+use crate::callbacks::{Delivery, KEPT, reports};
 use crate::destination::Destination;
-use crate::driver::Event;
 use crate::problem::{Code, Problem};
 
-/// How long reports are kept: unmatched ones may still find their action, and repeated ones are known.
-const KEPT: Span = Span::from_secs(30 * 86_400);
 /// How long a secret may take to be read; the destination waits meanwhile.
 const SECRET_WAIT: Span = Span::from_secs(5);
 
@@ -58,7 +55,9 @@ impl Engine {
         for report in reports {
             let site = report.site.clone();
             let delivered = self.shared.store.deliver(report, now - KEPT).await?;
-            self.look_at_reported(&site, delivered, now).await;
+            if let Some(event) = self.shared.reported(&site, delivered, now).await {
+                self.tell(event).await;
+            }
             taken.push(delivered);
         }
         Ok(Some(taken))
@@ -85,23 +84,6 @@ impl Engine {
                 found
             }
         })
-    }
-
-    /// An action that was reported about is decided anew, at once.
-    async fn look_at_reported(&self, site: &Site, delivered: Delivered, now: Timestamp) {
-        let Delivered::Matched(action) = delivered else {
-            return;
-        };
-        let destination = site.destination.clone();
-        self.tell(Event::Due {
-            action,
-            destination,
-            at: now,
-        })
-        .await;
-        if let Ok(record) = self.load(action).await {
-            self.announce(&record);
-        }
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use factum_core::ActionId;
 use factum_store::Admission;
 use factum_transport::Clock;
 use tokio::task::Id;
 
 use super::Shared;
+use crate::driver::gate::{Guest, Heard};
 use crate::driver::{Command, Driver, Event, FirstMark};
 
 /// One bad action must not end the loop: a panic in a decision is logged, and the others go on.
@@ -45,7 +45,7 @@ pub(super) fn first_mark(
 /// What became of a task: its event, or that it broke off.
 pub(super) fn ended_event(
     ended: Result<(Id, Event), tokio::task::JoinError>,
-    owners: &mut HashMap<Id, ActionId>,
+    owners: &mut HashMap<Id, Guest>,
 ) -> Event {
     match ended {
         Ok((id, event)) => {
@@ -53,9 +53,14 @@ pub(super) fn ended_event(
             event
         }
         Err(error) => match owners.remove(&error.id()) {
-            Some(action) => {
+            Some(Guest::Action(action)) => {
                 tracing::error!(%action, %error, "carrying out a command broke off; the action is looked at again");
                 Event::Broken(action)
+            }
+            Some(Guest::Feed(feed)) => {
+                tracing::error!(destination = %feed.destination, %error, "reading the events there broke off; it is tried again");
+                let heard = Heard::NotBegun;
+                Event::FeedRead { feed, heard }
             }
             None => Event::Woke,
         },

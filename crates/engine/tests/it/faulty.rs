@@ -175,7 +175,11 @@ impl Store for FaultyStore {
         self.inner.contract(digest)
     }
 
-    fn setting(&self, name: &'static str) -> Answer<'_, Option<String>> {
+    fn who_waits(&self, destination: String) -> Answer<'_, Vec<String>> {
+        self.inner.who_waits(destination)
+    }
+
+    fn setting(&self, name: &str) -> Answer<'_, Option<String>> {
         self.inner.setting(name)
     }
 
@@ -207,7 +211,7 @@ impl Store for FaultyStore {
         self.inner.edition()
     }
 
-    fn set_setting(&self, name: &'static str, value: Option<String>) -> Answer<'_, ()> {
+    fn set_setting(&self, name: &str, value: Option<String>) -> Answer<'_, ()> {
         self.inner.set_setting(name, value)
     }
 

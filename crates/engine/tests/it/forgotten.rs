@@ -182,6 +182,7 @@ fn an_action_that_something_broke_off_for_is_looked_at_again() {
             Command::Send(_) => "send",
             Command::LookUp(..) | Command::Poll(..) | Command::Record(..) => "other",
             Command::Release(_) => "release",
+            Command::ReadFeed(_) => "feed",
         });
         world.tell(0, Event::Broken(id));
         world.run(Span::from_secs(3_600));

@@ -305,15 +305,17 @@ impl World {
             .collect()
     }
 
+    fn claim(&self, action: ActionId, worker: WorkerNonce, lease: Span) -> Event {
+        match ready(self.store.claim(action, worker, lease)).unwrap() {
+            Claimed::Held(claim, record) => Event::Claimed(claim, record),
+            Claimed::Busy(until) => Event::NotClaimed(action, Some(until)),
+            Claimed::Gone => Event::NotClaimed(action, None),
+        }
+    }
+
     fn carry_out(&mut self, command: Command, worker: WorkerNonce) -> Event {
         match command {
-            Command::Claim(action, lease) => {
-                match ready(self.store.claim(action, worker, lease)).unwrap() {
-                    Claimed::Held(claim, record) => Event::Claimed(claim, record),
-                    Claimed::Busy(until) => Event::NotClaimed(action, Some(until)),
-                    Claimed::Gone => Event::NotClaimed(action, None),
-                }
-            }
+            Command::Claim(action, lease) => self.claim(action, worker, lease),
             Command::Commit(commit) => {
                 let mut record = commit.record;
                 let action = record.id();
@@ -375,6 +377,10 @@ impl World {
                 ready(self.store.release(claim)).unwrap();
                 Event::Released(action)
             }
+            Command::ReadFeed(feed) => Event::FeedRead {
+                feed,
+                heard: Heard::Answer,
+            },
         }
     }
 

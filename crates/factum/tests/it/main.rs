@@ -7,6 +7,7 @@ mod answers;
 mod carriers;
 mod contracts;
 mod credentials;
+mod events;
 mod identity;
 mod key_templates;
 mod labs;

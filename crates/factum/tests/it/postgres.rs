@@ -358,3 +358,44 @@ async fn rows_that_a_dead_worker_held_are_picked_up_and_join() {
     assert_eq!(rig.effects("held"), 1);
     factum.shutdown(Duration::from_secs(5)).await;
 }
+
+/// Several workers share one feed: one of them reads it, and what stands in it is handed out once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs PostgreSQL; ./test starts one"]
+async fn a_feed_of_events_is_read_by_one_of_two_workers() {
+    let rig = Rig::make().await;
+    let engines = [rig.engine("1 s").await, rig.engine("1 s").await];
+    let client = connect(&rig.url).await;
+    let both = async {
+        let sql = "SELECT count(*) FROM factum.worker";
+        while client.query_one(sql, &[]).await.unwrap().get::<_, i64>(0) < 2 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, both).await.unwrap();
+    for (n, engine) in engines.iter().cycle().take(6).enumerate() {
+        let business = format!("fed-{n}");
+        let action = engine
+            .action("bed", "neither.fed")
+            .key(&business)
+            .payload(json!({ "business": business }));
+        action.submit().await.unwrap();
+    }
+    for n in 0..6 {
+        let key = format!("fed-{n}");
+        let filter = factum::Filter {
+            key: Some(key.clone()),
+            limit: 1,
+            ..factum::Filter::default()
+        };
+        let found = engines[0].list(filter).await.unwrap();
+        let id = found[0].id.parse::<factum::ActionId>().unwrap();
+        let status = engines[0].wait_status(id, PATIENCE).await.unwrap();
+        assert_eq!(status.state, "succeeded", "{status:?}");
+        assert_eq!(rig.effects(&key), 1);
+    }
+    assert_eq!(rig.testbed.ledger().counts(&Filter::default()).events, 6);
+    for engine in engines {
+        engine.shutdown(Duration::from_secs(5)).await;
+    }
+}

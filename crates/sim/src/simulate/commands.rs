@@ -3,6 +3,7 @@
 
 use factum_core::{Fact, Span};
 use factum_engine::driver::answers::{self, STORE_REST, Submitted, Wrote, owner};
+use factum_engine::driver::gate::Guest;
 use factum_engine::driver::{Command, Commit, Event};
 use factum_store::{Admission, Admitted, Claimed, Committed, Store, StoreError, StoreErrorKind};
 
@@ -48,7 +49,10 @@ impl World {
     }
 
     pub(super) fn carry_out(&mut self, p: usize, command: Command) {
-        let action = owner(&command);
+        let Guest::Action(action) = owner(&command) else {
+            // No destination of this world has a feed of events.
+            return;
+        };
         // Recording evidence is a loop around one call of the store: nothing in it can break off.
         let may_break = !matches!(command, Command::Record(..));
         if may_break && self.has(Trouble::Breaks) && self.dice.fate.chance(2) {
@@ -105,6 +109,7 @@ impl World {
                 }
                 self.hear(p, Event::Released(action));
             }
+            Command::ReadFeed(_) => {}
         }
     }
 

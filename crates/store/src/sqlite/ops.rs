@@ -277,7 +277,7 @@ pub(super) fn keep_contract(
 /// Sets or removes a setting.
 pub(super) fn put_setting(
     work: &mut Work,
-    name: &'static str,
+    name: &str,
     value: Option<&str>,
 ) -> Result<(), StoreError> {
     work.write();

@@ -277,6 +277,13 @@ fn due_rows(
     Ok(seen)
 }
 
+/// See [`crate::Store::who_waits`].
+pub(super) fn who_waits(conn: &Connection, destination: &str) -> rusqlite::Result<Vec<String>> {
+    let mut statement = conn.prepare_cached(include_str!("sql/standing_waits.sql"))?;
+    let rows = statement.query_map(params![destination], |row| row.get(0))?;
+    rows.collect()
+}
+
 /// Which statement lists by this filter: the one with the narrowest index.
 pub(super) fn list_statement(filter: &Filter) -> &'static str {
     match filter {

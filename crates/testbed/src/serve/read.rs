@@ -69,6 +69,7 @@ fn named(shared: &Shared, head: &Head, route: &Route, body: &[u8]) -> (Class, St
                 shared.see(|world| world.job_business(*kind, *mode, job).map(str::to_owned));
             (Class::Poll, business.unwrap_or_else(|| job.clone()))
         }
+        Route::Feed { kind } => (Class::Poll, format!("events/{}", kind.name())),
         Route::Cancel { .. } => {
             let key = serde_json::from_slice::<CancelBody>(body).map(|body| body.key);
             (Class::Cancel, key.unwrap_or_default())
@@ -109,6 +110,23 @@ fn told(shared: &Shared, head: &Head, route: &Route, body: &[u8]) -> io::Result<
             Ok(match shared.see(|world| world.job(*kind, *mode, job)) {
                 Some(job) => Answer::json(200, job),
                 None => Answer::error(404, "not_found", "there is no such job"),
+            })
+        }
+        Route::Feed { kind } => {
+            let limit = query(&head.target, "limit").and_then(|limit| limit.parse().ok());
+            let limit = limit.unwrap_or(PAGE).clamp(1, PAGE_MAX);
+            let after = query(&head.target, "after");
+            let page = shared.see(|world| world.feed(*kind, after.as_deref(), limit));
+            Ok(match page {
+                Some((page, count)) => {
+                    let count = u64::try_from(count).unwrap_or(u64::MAX);
+                    shared.tallies.events.fetch_add(count, Ordering::Relaxed);
+                    Answer::json(200, page)
+                }
+                None => {
+                    let message = "the cursor is none of ours; begin without one";
+                    Answer::error(410, "cursor", message)
+                }
             })
         }
         Route::Cancel { mode } => match serde_json::from_slice::<CancelBody>(body) {

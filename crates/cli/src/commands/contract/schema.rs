@@ -124,7 +124,7 @@ const SECTIONS: &[(&str, &str)] = &[
     ),
     (
         "events",
-        "success:status first:text next:text items:text id:text matches!:some positive:some negative:some reversed:some \
+        "success:status first!:text next!:text expired:#when every:span pages_max:count items:text id:text matches!:some positive:some negative:some reversed:some \
          receipt:text object:text why:text source:#source",
     ),
     (

@@ -383,12 +383,12 @@ const REPORTS: &[Row] = &[
     ),
     Row(
         "[product]",
-        "[events]\npath = \"/events\"\nnext = \"/n\"\nmatches = { by = \"receipt\", at = \"/r\" }\npositive = { at = \"/t\", exists = true }\nsource = { person = \"us\", date = \"2026-11-29\" }\n\n[product]",
+        "[events]\npath = \"/events\"\nfirst = \"/events\"\nnext = \"/n\"\nmatches = { by = \"receipt\", at = \"/r\" }\npositive = { at = \"/t\", exists = true }\nsource = { person = \"us\", date = \"2026-11-29\" }\n\n[product]",
         &["85:8 /events/path events_cursor | write {cursor} where the name of the last event goes"],
     ),
     Row(
         "[product]",
-        "[events]\npath = \"/events/{shop}/{cursor}\"\nnext = \"/n\"\nmatches = { by = \"receipt\", at = \"/r\" }\npositive = { at = \"/t\", exists = true }\nsource = { person = \"us\", date = \"2026-11-29\" }\n\n[product]",
+        "[events]\npath = \"/events/{shop}/{cursor}\"\nfirst = \"/events\"\nnext = \"/n\"\nmatches = { by = \"receipt\", at = \"/r\" }\npositive = { at = \"/t\", exists = true }\nsource = { person = \"us\", date = \"2026-11-29\" }\n\n[product]",
         &["85:8 /events/path place | write it out"],
     ),
 ];

@@ -23,6 +23,7 @@ on_each_store!(
     what_is_not_ours_gives_no_name,
     reports_are_listed_newest_first,
     old_reports_are_forgotten,
+    whoever_waits_for_a_report_is_found_by_destination,
 );
 
 fn reference(text: &str) -> Name {
@@ -313,4 +314,53 @@ async fn old_reports_are_forgotten(at: Ready) {
     let record = at.create(known_by(1, reference("r-1"))).await;
     assert_eq!(at.reported(&record).await, []);
     assert_eq!(at.deliver(old).await, Delivered::Matched(record.id()));
+}
+
+async fn whoever_waits_for_a_report_is_found_by_destination(at: Ready) {
+    let object = || Some("J-1".to_owned());
+    let accepted = |n| {
+        let facts = vec![
+            mark(n, START),
+            answered(n, AnswerClass::Accepted { object: object() }),
+        ];
+        (facts, next("wait", Some(START + MINUTE)))
+    };
+    let mut foreign = action("key-9", "broken", 9);
+    foreign.scope.tenant = "acme".to_owned();
+    let mut elsewhere = action("key-8", "broken", 8);
+    elsewhere.scope.tenant = "acme".to_owned();
+    elsewhere.scope.destination = "tracker".to_owned();
+    let waits = |at_destination: &str| at.store.who_waits(at_destination.to_owned());
+    let mut records = Vec::new();
+    for admission in [
+        admission(1),
+        admission(2),
+        submission(foreign),
+        submission(elsewhere),
+    ] {
+        records.push(at.create(admission).await);
+    }
+    assert_eq!(waits("helpdesk").await.unwrap(), [""; 0]);
+    for record in &records {
+        let (claim, _) = at.hold(record).await;
+        let (facts, next) = accepted(1);
+        let committed = at.store.commit(&claim, facts, next).await.unwrap();
+        assert!(matches!(committed, Committed::Durable(_)));
+    }
+    assert_eq!(waits("helpdesk").await.unwrap(), ["acme", "default"]);
+    assert_eq!(waits("tracker").await.unwrap(), ["acme"]);
+    // What is to be decided anew, or settled, waits no more; nor does what waits for its own time.
+    let done = Fact::CalledBack(positive("T-1"));
+    at.store.record(records[2].id(), vec![done]).await.unwrap();
+    assert_eq!(waits("helpdesk").await.unwrap(), ["default"]);
+    let later = Admission {
+        next: next("wait", Some(START + MINUTE)),
+        ..admission(3)
+    };
+    at.create(later).await;
+    for record in &records[..2] {
+        let done = Fact::CalledBack(positive("T-2"));
+        at.store.record(record.id(), vec![done]).await.unwrap();
+    }
+    assert_eq!(waits("helpdesk").await.unwrap(), [""; 0]);
 }

@@ -5,8 +5,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use factum::statements::{Audience, Statements};
-use factum::view::{ContactView, Context, EvidenceView, NextView, StatusView, rfc3339};
+use factum::statements::Audience;
+use factum::teller::Teller;
+use factum::view::{EvidenceView, NextView, rfc3339};
 use factum::{
     ActionId, Cancelled, Code, Config, DEFAULT_PRINCIPAL, DEFAULT_TENANT, Engine, Filter, Problem,
     Record, Restore, Submission, setup,
@@ -32,7 +33,7 @@ pub(crate) const CLOCK_BEHIND_MAX: Span = Span::from_secs(30);
 pub(crate) struct Local {
     engine: Engine,
     store: Arc<SqliteStore>,
-    statements: Statements,
+    teller: Teller,
     config: Config,
     /// It carries out what is due.
     pub(crate) carries: bool,
@@ -51,6 +52,7 @@ pub(crate) fn open_store(place: &Place) -> Result<(Opened, factum_engine::Keys),
 impl Local {
     /// Opens the store and starts the engine: held, unless it shall carry out what is due.
     pub(crate) async fn open(place: &Place, carries: bool) -> Result<Self, Failure> {
+        let teller = Teller::of(&place.config)?;
         let catalogue = setup::catalogue(&place.config)?;
         let destinations = setup::destinations(&place.config, &catalogue)?;
         let (opened, keys) = open_store(place)?;
@@ -76,7 +78,7 @@ impl Local {
         Ok(Self {
             engine,
             store,
-            statements: Statements::english(),
+            teller,
             config: place.config.clone(),
             carries,
         })
@@ -275,25 +277,10 @@ impl Local {
     }
 
     fn view(&self, record: &Record, joined: bool, audience: Audience) -> Value {
-        let (status, next) = self.engine.assess(record);
-        let destination = self
-            .config
-            .destinations
-            .get(&record.action.scope.destination);
-        let contact = destination
-            .and_then(|d| d.contact.as_ref())
-            .or(self.config.contact.as_ref());
-        let contact = contact.map(|c| ContactView {
-            say: c.say.clone(),
-            by: c.by.clone(),
-        });
-        let context = Context {
-            statements: &self.statements,
-            audience,
-            contact: contact.as_ref(),
-        };
-        let view = StatusView::of(record, &status, &next, joined, &context);
-        json!(view)
+        json!(
+            self.teller
+                .view(&self.engine, record, joined, audience.into())
+        )
     }
 }
 

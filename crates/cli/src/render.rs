@@ -173,11 +173,7 @@ fn worded(out: Out, status: &Value, statement: &str) -> String {
     member("next", &next(status));
     member("why", text(&status["next"], "why"));
     member(statement, text(&status["statement"], "say"));
-    let contact = &status["contact"];
-    match text(contact, "by") {
-        "" => member("contact", text(contact, "say")),
-        by => member("contact", &format!("{} (by {by})", text(contact, "say"))),
-    }
+    member("contact", text(&status["contact"], "say"));
     if let Some(closed) = status["closed"].as_object() {
         let part = |name: &str| {
             closed

@@ -458,6 +458,12 @@ impl Known {
             .map(|(id, (at, why))| (*id, *at, *why))
     }
 
+    /// Since when a person is needed, without a verdict since.
+    #[must_use]
+    pub fn waits_for_a_person_since(&self) -> Option<Timestamp> {
+        self.open_reviews().map(|(_, at, _)| at).min()
+    }
+
     /// Ends of the search that no verdict has replaced.
     pub(crate) fn standing_ends(&self) -> impl Iterator<Item = (EvidenceId, &str, Timestamp)> {
         self.ends

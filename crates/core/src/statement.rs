@@ -86,6 +86,12 @@ impl StatementKey {
         }
     }
 
+    /// The key of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|key| key.name() == name)
+    }
+
     /// The name of the message.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -116,6 +116,7 @@ impl Terms<'_> {
                 summary: checked.summary,
                 subject: checked.subject,
                 conversation: checked.conversation,
+                locale: checked.locale,
                 trace: checked.trace,
                 place: None,
             },

@@ -195,6 +195,12 @@ impl Engine {
         Ok(self.shared.store.history(id).await?)
     }
 
+    /// The store's time.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.shared.now()
+    }
+
     /// The state and the next step of an action, decided anew.
     #[must_use]
     pub fn assess(&self, record: &Record) -> (Status, Next) {

@@ -88,6 +88,7 @@ codes! {
     ShuttingDown "F1033" "shutting-down" 503 "the engine is shutting down";
     BadConfig "F1040" "bad-config" 500 "the configuration has an error";
     BadContract "F1041" "bad-contract" 500 "a contract has an error";
+    BadMessages "F1042" "bad-messages" 500 "a message file has an error";
     StoreHeld "F1050" "store-held" 503 "another process holds the store";
     StoreTooNew "F1051" "store-too-new" 500 "the store was written by a newer version";
     StoreDamaged "F1052" "store-damaged" 500 "a row or file of the store is damaged";

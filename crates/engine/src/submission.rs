@@ -50,6 +50,9 @@ pub struct Submission {
     /// In which conversation it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<ConversationRef>,
+    /// The language of whoever asked, as a BCP 47 tag: statements about the action are worded in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub locale: Option<String>,
     /// No effect request from this on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<jiff::Timestamp>,
@@ -111,6 +114,8 @@ pub struct Checked {
     pub subject: Option<String>,
     /// Where it was asked for.
     pub conversation: Option<Conversation>,
+    /// The language of whoever asked.
+    pub locale: Option<String>,
     /// No effect request from this on.
     pub deadline: Option<Timestamp>,
     /// No send before this.
@@ -176,6 +181,9 @@ impl Submission {
         if let Some(subject) = &self.subject {
             bounded_subject(subject)?;
         }
+        if let Some(locale) = &self.locale {
+            language_tag(locale)?;
+        }
         Ok(Checked {
             scope: Scope {
                 tenant: tenant.to_owned(),
@@ -196,6 +204,7 @@ impl Submission {
                 turn: c.turn,
                 asked: c.asked,
             }),
+            locale: self.locale,
             deadline,
             not_before,
             intent_at: self.intent_at.map(instant),
@@ -302,6 +311,22 @@ fn bounded_subject(text: &str) -> Result<(), Problem> {
     let rule = format!("a subject has 1 to {KEY_MAX} bytes without control characters; {why}");
     let remedy = "name what the action works on, the same in every action on it, as in `ticket/77`";
     Err(wrong("/subject", &rule, remedy))
+}
+
+/// Only the form is looked at: a language without words of its own here is answered in another one, and refused to nobody.
+fn language_tag(text: &str) -> Result<(), Problem> {
+    let of_form = |part: &str| {
+        (1..=8).contains(&part.len()) && part.chars().all(|c| c.is_ascii_alphanumeric())
+    };
+    if text.len() <= 35 && text.split('-').all(of_form) {
+        return Ok(());
+    }
+    let rule = format!("{text:?} is no language tag (BCP 47)");
+    Err(wrong(
+        "/locale",
+        &rule,
+        "send one as in `de` or `pt-BR`, or leave it out",
+    ))
 }
 
 fn out_of_form(text: &str, sharing: &str) -> Option<String> {

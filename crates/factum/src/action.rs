@@ -123,6 +123,12 @@ impl<'a> ActionBuilder<'a> {
         self
     }
 
+    /// The language of whoever asked, as a BCP 47 tag: statements about it are worded in it.
+    pub fn locale(mut self, tag: impl Into<String>) -> Self {
+        self.submission.locale = Some(tag.into());
+        self
+    }
+
     /// No effect request from this on.
     pub fn deadline(mut self, at: jiff::Timestamp) -> Self {
         self.submission.deadline = Some(at);

@@ -22,6 +22,12 @@ pub struct Config {
     pub limits: LimitsConfig,
     /// The customer's route while a person has to decide, unless a destination has its own.
     pub contact: Option<ContactConfig>,
+    /// A folder with messages of one's own; they override those that come with the program.
+    pub messages: Option<PathBuf>,
+    /// The language of statements where neither a submission nor its reader says one.
+    pub locale: Option<String>,
+    /// What is said to a tenant's customers otherwise.
+    pub tenants: BTreeMap<String, TenantConfig>,
     /// A folder with contracts of one's own; they override the built-in catalogue.
     pub contracts: Option<PathBuf>,
     /// The configured accounts at outside systems, by name.
@@ -106,9 +112,27 @@ pub struct LimitsConfig {
 pub struct ContactConfig {
     /// Where to turn to.
     pub say: String,
-    /// By when an answer is promised, as people say it.
+    /// The same in other languages, by their tags.
     #[serde(default)]
-    pub by: Option<String>,
+    pub translations: BTreeMap<String, String>,
+    /// An answer is promised so long after a person was first needed.
+    #[serde(default)]
+    pub within: Option<Wait>,
+    /// In whose time that is said: a name of the IANA database. UTC where nothing is said.
+    #[serde(default)]
+    pub time_zone: Option<String>,
+}
+
+/// `[tenants.NAME]`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TenantConfig {
+    /// The language of statements where neither a submission nor its reader says one.
+    pub locale: Option<String>,
+    /// The route of its customers while a person has to decide.
+    pub contact: Option<ContactConfig>,
+    /// The same for one destination.
+    pub contacts: BTreeMap<String, ContactConfig>,
 }
 
 /// `[[outbox]]`.

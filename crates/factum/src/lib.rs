@@ -33,6 +33,7 @@
 pub mod action;
 pub mod callbacks;
 pub mod config;
+pub mod contact;
 mod credentials;
 pub mod home;
 #[cfg(feature = "sqlite")]
@@ -44,6 +45,7 @@ pub mod postgres;
 pub mod setup;
 pub mod start;
 pub mod statements;
+pub mod teller;
 pub mod view;
 
 use std::sync::Arc;
@@ -62,8 +64,9 @@ pub use factum_engine::{
 };
 pub use factum_store::{Filter, Record, Restore};
 pub use start::Builder;
-use statements::{Audience, Statements};
-use view::{ContactView, Context, EvidenceView, StatusView};
+use statements::{Audience, Reader};
+use teller::Teller;
+use view::{EvidenceView, StatusView};
 
 /// The tenant until more are made.
 pub const DEFAULT_TENANT: &str = "default";
@@ -81,9 +84,7 @@ pub struct Factum {
 
 struct Inner {
     engine: Arc<Engine>,
-    statements: Statements,
-    contact: Option<ContactView>,
-    contacts: std::collections::BTreeMap<String, ContactView>,
+    teller: Teller,
     config: Config,
     #[cfg(feature = "sqlite")]
     pickups: std::sync::Mutex<Vec<outbox::Pickup>>,
@@ -144,10 +145,11 @@ impl Factum {
     /// # Errors
     /// [`Problem`]; nothing was recorded then.
     pub async fn submit(&self, submission: Submission) -> Result<Submitted, Problem> {
-        self.submit_as(submission, DEFAULT_PRINCIPAL).await
+        self.submit_as(submission, DEFAULT_PRINCIPAL, Reader::default())
+            .await
     }
 
-    /// The same, for a principal where the submission names none.
+    /// The same, for a principal where the submission names none, answered to a reader.
     ///
     /// # Errors
     /// [`Problem`]; nothing was recorded then.
@@ -155,13 +157,14 @@ impl Factum {
         &self,
         submission: Submission,
         principal: &str,
+        reader: Reader,
     ) -> Result<Submitted, Problem> {
         let submitted = self
             .inner
             .engine
             .submit(submission, DEFAULT_TENANT, principal)
             .await?;
-        let status = self.view(&submitted.record, !submitted.created, Audience::default());
+        let status = self.view(&submitted.record, !submitted.created, reader);
         Ok(Submitted {
             status,
             created: submitted.created,
@@ -300,20 +303,9 @@ impl Factum {
 
     /// A record as every interface shows it.
     #[must_use]
-    pub fn view(&self, record: &Record, joined: bool, audience: Audience) -> StatusView {
-        let (status, next) = self.inner.engine.assess(record);
-        let destination = &record.action.scope.destination;
-        let contact = self
-            .inner
-            .contacts
-            .get(destination)
-            .or(self.inner.contact.as_ref());
-        let context = Context {
-            statements: &self.inner.statements,
-            audience,
-            contact,
-        };
-        StatusView::of(record, &status, &next, joined, &context)
+    pub fn view(&self, record: &Record, joined: bool, reader: impl Into<Reader>) -> StatusView {
+        let Inner { engine, teller, .. } = &*self.inner;
+        teller.view(engine, record, joined, reader.into())
     }
 
     /// Picks up the `factum_outbox` of an application's own file from now on.

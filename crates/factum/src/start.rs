@@ -10,13 +10,12 @@ use factum_engine::{Carrier, Code, Destination, Engine, Keys, Operation, Options
 use factum_store::Store;
 use factum_transport::{HttpTransport, Transport};
 
-use crate::config::{Config, ContactConfig};
+use crate::config::Config;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 use crate::home::Home;
 #[cfg(feature = "postgres")]
 use crate::postgres::Pickup;
-use crate::statements::Statements;
-use crate::view::ContactView;
+use crate::teller::Teller;
 use crate::{Factum, Inner, setup};
 
 /// An engine that is about to be started.
@@ -111,6 +110,7 @@ impl Builder {
             ConfigSource::File(path) => Config::read(&path)?,
             ConfigSource::Value(config) => *config,
         };
+        let teller = Teller::of(&config)?;
         let catalogue = setup::catalogue(&config)?;
         let mut destinations = setup::destinations(&config, &catalogue)?;
         for (destination, kinds) in setup::without_auth(&config, &catalogue) {
@@ -147,17 +147,10 @@ impl Builder {
         let postgres = opened
             .postgres
             .map(|store| Pickup::start(engine.clone(), store, config.store.outbox_poll.duration()));
-        let contacts = config.destinations.iter();
         let factum = Factum {
             inner: Arc::new(Inner {
                 engine,
-                statements: Statements::english(),
-                contact: config.contact.as_ref().map(contact),
-                contacts: contacts
-                    .filter_map(|(name, destination)| {
-                        Some((name.clone(), contact(destination.contact.as_ref()?)))
-                    })
-                    .collect(),
+                teller,
                 config,
                 #[cfg(feature = "sqlite")]
                 pickups: std::sync::Mutex::new(Vec::new()),
@@ -320,12 +313,5 @@ fn carried(name: String, carrier: Arc<dyn Carrier>) -> Destination {
         gate: GateSettings::default(),
         sandbox: false,
         callback_secrets: Vec::new(),
-    }
-}
-
-fn contact(written: &ContactConfig) -> ContactView {
-    ContactView {
-        say: written.say.clone(),
-        by: written.by.clone(),
     }
 }

@@ -1,13 +1,29 @@
 //! The words that may be said about an action. They come from message files, never from code, and never from a model.
+//!
+//! `messages/` has a file per [`Locale`]; an operator's folder may say some of them otherwise, to everybody or to one tenant, as
+//! far as [`check`] allows. [`claims`] tells a text that claims something from one that does not.
 
-use factum_core::Status;
+mod book;
+pub mod check;
+pub mod claims;
+mod dates;
+mod folder;
+mod locale;
+
+use std::collections::BTreeMap;
+
 use factum_core::statement::StatementKey;
-use fluent_bundle::concurrent::FluentBundle;
-use fluent_bundle::{FluentArgs, FluentResource};
+use factum_core::{Status, Timestamp};
+use factum_engine::Problem;
+use fluent_bundle::FluentArgs;
+use jiff::tz::TimeZone;
 
+pub(crate) use self::dates::time_zone;
+pub use self::locale::Locale;
+
+use self::book::Book;
+use crate::config::Config;
 use crate::view::StatementView;
-
-const ENGLISH: &str = include_str!("../messages/en.ftl");
 
 /// Who reads a statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,58 +37,165 @@ pub enum Audience {
     Operator,
 }
 
+/// Who reads, and in which language they want to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reader {
+    /// For whom it is worded.
+    pub audience: Audience,
+    /// The language that was asked for expressly.
+    pub locale: Option<Locale>,
+    /// The language that they read, where nothing closer to the action says one.
+    pub accepts: Option<Locale>,
+}
+
 /// The message files.
 pub struct Statements {
-    bundle: FluentBundle<FluentResource>,
+    everybody: Books,
+    tenants: BTreeMap<String, Books>,
+    locale: Locale,
+    tenants_locale: BTreeMap<String, Locale>,
+}
+
+type Books = BTreeMap<Locale, Book>;
+
+/// The words for one reader.
+#[derive(Clone, Copy)]
+pub struct Words<'a> {
+    book: &'a Book,
+    audience: Audience,
+    locale: Locale,
 }
 
 impl Audience {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Customer, Self::Agent, Self::Operator];
+
     /// The audience of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "customer" => Some(Self::Customer),
-            "agent" => Some(Self::Agent),
-            "operator" => Some(Self::Operator),
-            _ => None,
+        Self::ALL
+            .into_iter()
+            .find(|audience| audience.name() == name)
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Customer => "customer",
+            Self::Agent => "agent",
+            Self::Operator => "operator",
         }
     }
 
     fn attribute(self) -> Option<&'static str> {
         match self {
             Self::Customer => None,
-            Self::Agent => Some("agent"),
-            Self::Operator => Some("operator"),
+            Self::Agent | Self::Operator => Some(self.name()),
+        }
+    }
+}
+
+impl From<Audience> for Reader {
+    fn from(audience: Audience) -> Self {
+        Self {
+            audience,
+            ..Self::default()
+        }
+    }
+}
+
+impl Default for Statements {
+    fn default() -> Self {
+        Self {
+            everybody: built_in(),
+            tenants: BTreeMap::new(),
+            locale: Locale::default(),
+            tenants_locale: BTreeMap::new(),
         }
     }
 }
 
 impl Statements {
-    /// The built-in English messages.
+    /// The messages that a configuration asks for.
     ///
-    /// # Panics
-    /// If the built-in file is malformed; a test reads every message.
+    /// # Errors
+    /// F1040 for a locale that there is not or a folder that cannot be read; F1042 with every finding of the messages in it.
+    pub fn of(config: &Config) -> Result<Self, Problem> {
+        let mut statements = Self {
+            locale: match &config.locale {
+                Some(tag) => Locale::configured("/locale", tag)?,
+                None => Locale::default(),
+            },
+            ..Self::default()
+        };
+        for (tenant, written) in &config.tenants {
+            if let Some(tag) = &written.locale {
+                let locale = Locale::configured(&format!("/tenants/{tenant}/locale"), tag)?;
+                statements.tenants_locale.insert(tenant.clone(), locale);
+            }
+        }
+        let Some(folder) = &config.messages else {
+            return Ok(statements);
+        };
+        let own = folder::read(folder)?;
+        for (tenant, messages) in own.tenants {
+            let mut books = built_in();
+            put_over(&mut books, own.everybody.iter().chain(&messages));
+            statements.tenants.insert(tenant, books);
+        }
+        put_over(&mut statements.everybody, own.everybody.iter());
+        Ok(statements)
+    }
+
+    /// The words for a reader at a tenant. `submitted` is the language of whoever asked for the action: it comes before the one
+    /// that the reader accepts, except for staff, who are not whom the action is for.
     #[must_use]
-    pub fn english() -> Self {
-        let resource = FluentResource::try_new(ENGLISH.to_owned())
-            .map_err(|(_, errors)| errors)
-            .expect("the built-in messages are well formed");
-        let mut bundle = FluentBundle::new_concurrent(vec![unic_langid::langid!("en")]);
-        bundle.set_use_isolating(false);
-        bundle
-            .add_resource(resource)
-            .expect("every built-in message has its own name");
-        Self { bundle }
+    pub fn words(&self, tenant: &str, reader: Reader, submitted: Option<&str>) -> Words<'_> {
+        let submitted = submitted
+            .filter(|_| reader.audience != Audience::Operator)
+            .and_then(Locale::of);
+        let locale = reader
+            .locale
+            .or(submitted)
+            .or(reader.accepts)
+            .or_else(|| self.tenants_locale.get(tenant).copied())
+            .unwrap_or(self.locale);
+        let books = self.tenants.get(tenant).unwrap_or(&self.everybody);
+        Words {
+            // Every locale has its book.
+            book: books.get(&locale).unwrap_or(&self.everybody[&locale]),
+            audience: reader.audience,
+            locale,
+        }
+    }
+}
+
+fn built_in() -> Books {
+    let locales = Locale::ALL.into_iter();
+    locales
+        .map(|locale| (locale, Book::built_in(locale)))
+        .collect()
+}
+
+fn put_over<'a>(books: &mut Books, messages: impl Iterator<Item = &'a (Locale, folder::Messages)>) {
+    for (locale, messages) in messages {
+        if let Some(book) = books.get_mut(locale) {
+            book.put_over(*locale, messages.clone());
+        }
+    }
+}
+
+impl Words<'_> {
+    /// The language.
+    #[must_use]
+    pub fn locale(&self) -> Locale {
+        self.locale
     }
 
     /// What may be said, and what may not.
     #[must_use]
-    pub fn statement(
-        &self,
-        key: StatementKey,
-        status: &Status,
-        audience: Audience,
-    ) -> StatementView {
+    pub fn statement(&self, key: StatementKey, status: &Status) -> StatementView {
         let mut args = FluentArgs::new();
         let mut name = key.name().to_owned();
         if let Some(receipt) = &status.receipt {
@@ -82,15 +205,18 @@ impl Statements {
             }
         }
         if let Some(because) = &status.because {
-            args.set("because", because.trim_end_matches('.').to_owned());
+            let because = because.trim_end_matches(['.', '。']);
+            args.set("because", because.to_owned());
             if key == StatementKey::NotDone {
                 name.push_str("-because");
             }
         }
+        args.set("count", status.duplicates.len().max(1));
         StatementView {
-            say: self.text(&name, audience, &args),
+            key: key.name(),
+            say: self.say(&name, &args),
             never_say: self.never_say(key, status),
-            locale: "en",
+            locale: self.locale.tag(),
         }
     }
 
@@ -106,26 +232,29 @@ impl Statements {
         if !status.safe_to_call_again {
             names.push("never-again");
         }
-        names
-            .into_iter()
-            .map(|name| self.text(name, Audience::Customer, &FluentArgs::new()))
+        let says = names.into_iter();
+        says.map(|name| self.to_customer(name, &FluentArgs::new()))
             .collect()
     }
 
-    fn text(&self, name: &str, audience: Audience, args: &FluentArgs) -> String {
-        let Some(message) = self.bundle.get_message(name) else {
-            return name.to_owned();
-        };
-        let for_audience = audience
-            .attribute()
-            .and_then(|a| message.get_attribute(a))
-            .map(|a| a.value());
-        let Some(pattern) = for_audience.or_else(|| message.value()) else {
-            return name.to_owned();
-        };
-        let mut errors = Vec::new();
-        self.bundle
-            .format_pattern(pattern, Some(args), &mut errors)
-            .into_owned()
+    /// An instant, in the time of a place.
+    #[must_use]
+    pub fn instant(&self, at: Timestamp, zone: &TimeZone) -> String {
+        match dates::args(at, zone) {
+            Some(args) => self.to_customer("date-time", &args),
+            None => crate::view::rfc3339(at),
+        }
+    }
+
+    /// A message as it is worded for the customer, whoever reads it.
+    pub(crate) fn to_customer(&self, name: &str, args: &FluentArgs) -> String {
+        self.book.say(name, Audience::Customer, args)
+    }
+
+    pub(crate) fn say(&self, name: &str, args: &FluentArgs) -> String {
+        self.book.say(name, self.audience, args)
     }
 }
+
+#[cfg(test)]
+mod tests;

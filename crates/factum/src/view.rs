@@ -12,7 +12,7 @@ use factum_store::record::identity_text;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::statements::{Audience, Statements};
+use crate::statements::Words;
 
 /// One action as it stands.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -100,6 +100,8 @@ impl NextView {
 /// What may be said about an action.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StatementView {
+    /// Which statement it is: what a conversation says that it passed on.
+    pub key: &'static str,
     /// May be said as it stands.
     pub say: String,
     /// May not be said, nor anything of the same meaning.
@@ -132,10 +134,12 @@ pub struct ClosedView {
 /// The customer's route.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ContactView {
-    /// Where to turn to.
+    /// Where to turn to, and by when an answer is promised, where it is.
     pub say: String,
-    /// By when an answer is promised, where it is.
+    /// That time.
     pub by: Option<String>,
+    /// It has passed.
+    pub late: bool,
 }
 
 /// One record of evidence.
@@ -153,16 +157,6 @@ pub struct EvidenceView {
     pub detail: Value,
 }
 
-/// What belongs to a status beside the record itself.
-pub struct Context<'a> {
-    /// The words.
-    pub statements: &'a Statements,
-    /// Who is to read it.
-    pub audience: Audience,
-    /// The customer's route, from the configuration.
-    pub contact: Option<&'a ContactView>,
-}
-
 impl StatusView {
     /// The view of a record, assessed as `status` and `next`.
     #[must_use]
@@ -171,7 +165,8 @@ impl StatusView {
         status: &Status,
         next: &Next,
         joined: bool,
-        context: &Context,
+        words: &Words,
+        contact: Option<ContactView>,
     ) -> Self {
         let action = &record.action;
         let by_person = matches!(next.step, Step::Review(_));
@@ -194,11 +189,7 @@ impl StatusView {
             happened: status.state.happened().name(),
             safe_to_call_again: status.safe_to_call_again,
             next: NextView::of(next),
-            statement: context.statements.statement(
-                StatementKey::of(status, next),
-                status,
-                context.audience,
-            ),
+            statement: words.statement(StatementKey::of(status, next), status),
             receipt: status.receipt.as_ref().map(ReceiptView::of),
             attempts: record.known.attempts_marked(),
             revised: status.revised,
@@ -211,10 +202,7 @@ impl StatusView {
                 at: rfc3339(closed.at),
             }),
             because: status.because.clone(),
-            contact: context
-                .contact
-                .filter(|_| by_person || status.closed.is_some())
-                .cloned(),
+            contact: contact.filter(|_| by_person || status.closed.is_some()),
             trace: action
                 .content
                 .trace

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use axum::http::{StatusCode, header};
 use factum::core::State;
-use factum::statements::Audience;
+use factum::statements::{Locale, Reader};
 use factum::view::StatusView;
-use factum::{ActionId, Cancelled, Code, DEFAULT_TENANT, Filter, Submission};
+use factum::{ActionId, Cancelled, Code, DEFAULT_PRINCIPAL, DEFAULT_TENANT, Filter, Submission};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -26,6 +26,16 @@ pub(crate) const AUDIENCE: Param = Param::new(
     "audience",
     Kind::Words(|| vec!["customer", "agent", "operator"]),
     "for whom the statement is worded; `customer` where nothing is said",
+);
+pub(crate) const LOCALE: Param = Param::new(
+    "locale",
+    Kind::Words(locale_words),
+    "the language of the statement; else that of the submission, of the header Accept-Language, of the configuration",
+);
+pub(crate) const ACCEPT_LANGUAGE: Param = Param::new(
+    "Accept-Language",
+    Kind::Text,
+    "which languages the reader prefers, where neither the query nor the submission says one",
 );
 pub(crate) const BEFORE: Param = Param::new(
     "before",
@@ -56,6 +66,7 @@ pub(crate) const SUBMIT: Doc = Doc {
             Kind::Text,
             "`wait=4`: answer once it is settled or a person is needed, after 4 s at the latest; 60 at the most",
         ),
+        ACCEPT_LANGUAGE,
     ],
     body: Some(("Submission", true)),
     answers: &[
@@ -107,8 +118,9 @@ pub(crate) const LIST: Doc = Doc {
         BEFORE,
         LIMIT_PARAM,
         AUDIENCE,
+        LOCALE,
     ],
-    headers: &[],
+    headers: &[ACCEPT_LANGUAGE],
     body: None,
     answers: &[(200, "A page of them.", "ActionList")],
     problems: &[],
@@ -125,8 +137,9 @@ pub(crate) const STATUS: Doc = Doc {
             "answer once it is settled or a person is needed, after so many seconds at the latest",
         ),
         AUDIENCE,
+        LOCALE,
     ],
-    headers: &[],
+    headers: &[ACCEPT_LANGUAGE],
     body: None,
     answers: &[(200, "Its status.", "Status")],
     problems: &[Code::UnknownAction],
@@ -183,11 +196,16 @@ pub(crate) fn next_words() -> Vec<&'static str> {
 pub(crate) async fn submit(app: &App, mut incoming: Incoming) -> Result<Reply, Failure> {
     let header = idempotency_key(&incoming.parts.headers)?;
     let wait = prefer_wait(&incoming.parts.headers);
+    let reader = incoming.reader();
     let mut submission = Submission::from_json(&incoming.text().await?)?;
     let from_header = join_identity(&mut submission, header)?;
     let factum = app.factum().clone();
     let submitted = app
-        .to_its_end(async move { factum.submit(submission).await })
+        .to_its_end(async move {
+            factum
+                .submit_as(submission, DEFAULT_PRINCIPAL, reader)
+                .await
+        })
         .await;
     let submitted = submitted.map_err(|failure| at_header(failure, from_header))?;
     let (mut status, created) = (submitted.status, submitted.created);
@@ -196,7 +214,7 @@ pub(crate) async fn submit(app: &App, mut incoming: Incoming) -> Result<Reply, F
     {
         // What is recorded is never answered with an error: if it cannot be read now, it is answered as it was recorded.
         match app.at_rest(id, wait).await {
-            Ok(record) => status = app.factum().view(&record, !created, Audience::default()),
+            Ok(record) => status = app.factum().view(&record, !created, reader),
             Err(problem) => {
                 tracing::warn!(%problem, "the status cannot be read while a submission waits")
             }
@@ -252,14 +270,11 @@ fn with_note(status: &StatusView) -> Value {
     json
 }
 
-pub(crate) fn audience(query: &Query) -> Audience {
-    query
-        .text("audience")
-        .and_then(Audience::from_name)
-        .unwrap_or_default()
+pub(crate) fn locale_words() -> Vec<&'static str> {
+    Locale::ALL.iter().map(|locale| locale.tag()).collect()
 }
 
-pub(crate) async fn list(app: &App, query: &Query) -> Result<Reply, Failure> {
+pub(crate) async fn list(app: &App, query: &Query, reader: Reader) -> Result<Reply, Failure> {
     let text = |name: &str| query.text(name).map(str::to_owned);
     let filter = Filter {
         tenant: Some(DEFAULT_TENANT.to_owned()),
@@ -272,11 +287,10 @@ pub(crate) async fn list(app: &App, query: &Query) -> Result<Reply, Failure> {
         limit: query.parsed("limit").unwrap_or(LIMIT),
     };
     let page = page(app, filter).await?;
-    let audience = audience(query);
     let actions: Vec<StatusView> = page
         .records
         .iter()
-        .map(|record| app.factum().view(record, false, audience))
+        .map(|record| app.factum().view(record, false, reader))
         .collect();
     json_reply(
         StatusCode::OK,
@@ -312,13 +326,15 @@ pub(crate) async fn page(app: &App, filter: Filter) -> Result<Page, Failure> {
     })
 }
 
-pub(crate) async fn status(app: &App, query: &Query, id: ActionId) -> Result<Reply, Failure> {
+pub(crate) async fn status(
+    app: &App,
+    query: &Query,
+    id: ActionId,
+    reader: Reader,
+) -> Result<Reply, Failure> {
     let wait = Duration::from_secs(query.parsed("wait").unwrap_or(0));
     let record = app.at_rest(id, wait).await?;
-    json_reply(
-        StatusCode::OK,
-        &app.factum().view(&record, false, audience(query)),
-    )
+    json_reply(StatusCode::OK, &app.factum().view(&record, false, reader))
 }
 
 pub(crate) async fn evidence(app: &App, id: ActionId) -> Result<Reply, Failure> {

@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::http::HeaderMap;
 use axum::http::header;
 use axum::http::request::Parts;
+use factum::statements::{Audience, Locale, Reader};
 use factum::{ActionId, Code, DEFAULT_PRINCIPAL, read_object};
 use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
@@ -36,6 +37,20 @@ impl Incoming {
             .iter()
             .find(|(known, _)| known == name)
             .map_or("", |(_, value)| value)
+    }
+
+    /// Who reads what is answered, and in which language.
+    pub(crate) fn reader(&self) -> Reader {
+        let accepted = self.parts.headers.get(header::ACCEPT_LANGUAGE);
+        Reader {
+            audience: (self.query.text("audience"))
+                .and_then(Audience::from_name)
+                .unwrap_or_default(),
+            locale: self.query.text("locale").and_then(Locale::of),
+            accepts: accepted
+                .and_then(|value| value.to_str().ok())
+                .and_then(Locale::accepted),
+        }
     }
 
     /// The action that the path names.

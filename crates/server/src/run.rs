@@ -109,8 +109,11 @@ async fn answer(app: App, call: Call, request: Request) -> Result<Reply, Failure
 async fn carried_out(app: &App, incoming: Incoming) -> Result<Reply, Failure> {
     match incoming.call {
         Call::Submit => actions::submit(app, incoming).await,
-        Call::List => actions::list(app, &incoming.query).await,
-        Call::Status => actions::status(app, &incoming.query, incoming.action()?).await,
+        Call::List => actions::list(app, &incoming.query, incoming.reader()).await,
+        Call::Status => {
+            let id = incoming.action()?;
+            actions::status(app, &incoming.query, id, incoming.reader()).await
+        }
         Call::Evidence => actions::evidence(app, incoming.action()?).await,
         Call::Cancel => actions::cancel(app, incoming).await,
         Call::Review => review::list(app, &incoming.query).await,

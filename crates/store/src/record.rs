@@ -49,6 +49,8 @@ pub struct Content {
     pub subject: Option<String>,
     /// In which conversation it was asked for.
     pub conversation: Option<Conversation>,
+    /// The language of whoever asked: a BCP 47 tag.
+    pub locale: Option<String>,
     /// The caller's trace; correlates only.
     pub trace: Option<TraceContext>,
     /// The destination's base address at submission: what a key can be known within (R13). None where there is none.

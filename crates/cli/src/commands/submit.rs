@@ -84,6 +84,9 @@ pub(crate) struct Args {
     /// The conversation in which it was asked for
     #[arg(long, value_name = "ID", conflicts_with = "file")]
     conversation: Option<String>,
+    /// The language of whoever asked, as in `de` or `pt-BR`: statements about it are worded in it
+    #[arg(long, value_name = "TAG")]
+    locale: Option<String>,
     /// No effect request from this instant on (RFC 3339)
     #[arg(long, value_name = "INSTANT", conflicts_with = "file")]
     deadline: Option<String>,
@@ -195,6 +198,9 @@ fn body(args: &Args) -> Result<String, Failure> {
     set("trace", &args.trace);
     if let (Some(source), Some(id)) = (&args.event_source, &args.event_id) {
         members.insert("event".to_owned(), json!({"source": source, "id": id}));
+    }
+    if let Some(locale) = &args.locale {
+        members.insert("locale".to_owned(), json!(locale));
     }
     if let Some(id) = &args.conversation {
         members.insert("conversation".to_owned(), json!({"id": id}));

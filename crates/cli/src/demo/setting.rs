@@ -60,7 +60,7 @@ impl Folder {
     pub(super) fn configure(&self, testbed: &str) -> anyhow::Result<()> {
         let mut text = format!(
             "server.listen = \"127.0.0.1:0\"\nserver.shutdown = \"5 s\"\nstore.url = \"sqlite:{}\"\n\n\
-             [contact]\nsay = \"Please call 555-0100.\"\nby = \"tomorrow noon\"\n\n[[outbox]]\npath = \"{}\"\n",
+             [contact]\nsay = \"Please call 555-0100.\"\nwithin = \"1 d\"\n\n[[outbox]]\npath = \"{}\"\n",
             self.store().display(),
             self.releases().display()
         );

@@ -79,7 +79,7 @@ impl Ground {
     fn text(&self) -> String {
         let base = format!("http://{}", self.bed);
         let mut text = format!(
-            "{}\n[server]\nshutdown = \"3 s\"\n\n[contact]\nsay = \"Please call 555-0100.\"\nby = \"tomorrow noon\"\n",
+            "{}\n[server]\nshutdown = \"3 s\"\n\n[contact]\nsay = \"Please call 555-0100.\"\nwithin = \"1 d\"\n",
             self.store
         );
         for (kind, mode) in combinations() {

@@ -224,6 +224,7 @@ impl World {
                 summary: None,
                 subject: None,
                 conversation: None,
+                locale: None,
                 trace: None,
                 place: None,
             },

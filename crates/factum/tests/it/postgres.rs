@@ -24,7 +24,7 @@ async fn connect(url: &str) -> Client {
 }
 
 /// A database of its own.
-async fn database() -> String {
+pub(crate) async fn database() -> String {
     static MADE: AtomicU32 = AtomicU32::new(0);
     #[expect(
         clippy::disallowed_methods,

@@ -1,5 +1,6 @@
 //! The schema of the one status object, and of the review queue's rows.
 
+use factum::core::statement::StatementKey;
 use serde_json::{Value, json};
 
 use super::{boolean, count, id, instant, nullable, object, said, text, words};
@@ -64,7 +65,10 @@ fn known() -> Vec<Member> {
         ("at", nullable(instant()), true),
         ("why", text(), true),
     ];
+    let keys = StatementKey::ALL.map(StatementKey::name);
+    let key = "Which statement it is: what a conversation says that it passed on.";
     let statement = [
+        ("key", said(words(&keys), key), true),
         ("say", text(), true),
         (
             "never_say",
@@ -114,7 +118,12 @@ fn beside() -> Vec<Member> {
         ("why", text(), true),
         ("at", instant(), true),
     ];
-    let contact = [("say", text(), true), ("by", nullable(text()), true)];
+    let by = "By when an answer is promised, counted from when a person was first needed.";
+    let contact = [
+        ("say", text(), true),
+        ("by", said(nullable(instant()), by), true),
+        ("late", said(boolean(), "That time has passed."), true),
+    ];
     let contact = object(
         &contact,
         "The customer's route while a person has to decide.",

@@ -103,9 +103,16 @@ fn around() -> Vec<Member> {
         &conversation,
         "Where it was asked for, at which turn, in which words.",
     );
+    let locale = "The language of whoever asked, as a BCP 47 tag: statements about the action are worded in it, where there are \
+                  words in it.";
+    let locale = said(
+        json!({"type": "string", "minLength": 1, "maxLength": 35}),
+        locale,
+    );
     let trace = json!({"type": "string", "pattern": TRACE});
     vec![
         ("conversation", conversation, false),
+        ("locale", locale, false),
         (
             "deadline",
             said(instant(), "No effect request from this on."),

@@ -89,7 +89,7 @@ fn names_are_unique_and_references_resolve() {
 fn full() -> Value {
     json!({
         "destination": "crm", "operation": "contact.add", "params": {"brand": "acme"}, "payload": {"n": "1"},
-        "summary": "one line", "subject": "ticket/77", "for": "user:ana", "conversation": {"id": "conv-91", "turn": 14, "asked": "please"},
+        "summary": "one line", "subject": "ticket/77", "for": "user:ana", "conversation": {"id": "conv-91", "turn": 14, "asked": "please"}, "locale": "de-AT",
         "deadline": "2099-01-02T00:00:00Z", "not_before": "2099-01-01T00:00:00Z", "intent_at": "2026-01-01T00:00:00Z",
         "trace": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
         "key": "k", "event": {"source": "shop", "id": "e1"}, "effect": "ticket",

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::world::{World, submission};
 
-const CONTACT: &str = "[contact]\nsay = \"write to help@acme.example\"\nby = \"tomorrow\"\n";
+const CONTACT: &str = "[contact]\nsay = \"write to help@acme.example\"\nwithin = \"1 d\"\n";
 
 async fn unknown(world: &World, behave: &str) -> String {
     let status = world.settled(&submission("1", behave)).await;
@@ -32,10 +32,14 @@ async fn the_queue_says_why_since_when_and_where_the_customer_turns_to() {
     assert_eq!(items.len(), 1);
     let item = &items[0];
     assert_eq!(item["id"], id);
-    assert_eq!(
-        item["contact"],
-        json!({"say": "write to help@acme.example", "by": "tomorrow"})
+    let contact = &item["contact"];
+    let said = contact["say"].as_str().expect("a text");
+    assert!(
+        said.starts_with("write to help@acme.example You will have an answer by "),
+        "{said}"
     );
+    assert!(contact["by"].as_str() > item["since"].as_str(), "{item}");
+    assert_eq!(contact["late"], false);
     assert_eq!(
         item["statement"]["say"],
         "A request may have taken effect; a person has to find out."

@@ -356,3 +356,43 @@ async fn one_connection_carries_one_request_after_the_other() {
     assert_eq!(answer.status, 201);
     assert!(answer.text.contains("HTTP/1.1 200 OK"), "{}", answer.text);
 }
+
+/// Each reader in their language: the submission's, unless the address says another, or the reader is staff.
+#[tokio::test]
+async fn statements_are_in_the_language_of_whoever_reads_them() {
+    let world = World::start().await;
+    let mut body = submission("1", "done");
+    body["locale"] = "de-AT".into();
+    let created = world.post("/v1/actions", &body).await;
+    let id = created.json()["id"].as_str().expect("an id").to_owned();
+    let said = async |query: &str, header: Option<&str>| {
+        let headers: Vec<(&str, &str)> = header
+            .map(|value| ("accept-language", value))
+            .into_iter()
+            .collect();
+        let path = format!("/v1/actions/{id}?wait=30{query}");
+        let statement = world.call("GET", &path, &headers, "").await.json()["statement"].clone();
+        let text = |member: &str| statement[member].as_str().unwrap_or_default().to_owned();
+        (text("locale"), text("key"), text("say"))
+    };
+    let row = |locale: &str, say: &str| (locale.to_owned(), "done".to_owned(), say.to_owned());
+    let german = row("de", "Erledigt. Die Referenz lautet T-1.");
+    assert_eq!(said("", None).await, german);
+    assert_eq!(said("", Some("fr")).await, german);
+    let polish = row("pl", "Gotowe. Numer: T-1.");
+    assert_eq!(said("&locale=pl", Some("fr")).await, polish);
+    let staff = "L'effet existe chez le destinataire, référence T-1.";
+    assert_eq!(
+        said("&audience=operator", Some("nl, fr;q=0.7, en;q=0.2")).await,
+        row("fr", staff)
+    );
+    let wrong = world.get(&format!("/v1/actions/{id}?locale=nl")).await;
+    assert_eq!(wrong.json()["code"], "F1025");
+    body["locale"] = "not a tag".into();
+    body["key"] = "another".into();
+    let wrong = world.post("/v1/actions", &body).await.json();
+    assert_eq!(
+        (&wrong["code"], &wrong["member"]),
+        (&"F1003".into(), &"/locale".into())
+    );
+}

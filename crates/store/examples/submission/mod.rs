@@ -42,6 +42,7 @@ pub(crate) fn admission(n: u64) -> Admission {
                 summary: None,
                 subject: None,
                 conversation: None,
+                locale: None,
                 trace: None,
                 place: None,
             },

@@ -48,6 +48,7 @@ pub(crate) fn head_text(action: &Action) -> String {
                 turn: conversation.turn,
                 asked: conversation.asked.clone(),
             }),
+        locale: action.content.locale.as_deref(),
         trace: action.content.trace.as_ref().map(TraceContext::as_str),
         place: action.content.place.as_deref(),
     })
@@ -82,6 +83,7 @@ pub(crate) fn read_head(text: &str, fixed: Fixed) -> Result<Action, String> {
                 turn: talk.turn,
                 asked: talk.asked,
             }),
+            locale: head.locale,
             trace,
             place: head.place,
         },
@@ -101,6 +103,8 @@ struct HeadOut<'a> {
     subject: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     conversation: Option<Talk>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    locale: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     trace: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,6 +126,7 @@ struct Head {
     summary: Option<String>,
     subject: Option<String>,
     conversation: Option<Talk>,
+    locale: Option<String>,
     trace: Option<String>,
     place: Option<String>,
 }

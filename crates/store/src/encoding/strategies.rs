@@ -534,19 +534,23 @@ fn content() -> impl Strategy<Value = Content> {
         prop::option::of(text()),
         prop::option::of(text()),
         prop::option::of(conversation),
+        prop::option::of(text()),
         prop::option::of(Just(trace)),
         prop::option::of(text()),
     )
         .prop_map(
-            |(contract, params, payload, summary, subject, conversation, trace, place)| Content {
-                contract,
-                params,
-                payload,
-                summary,
-                subject,
-                conversation,
-                trace,
-                place,
+            |(contract, params, payload, summary, subject, conversation, locale, trace, place)| {
+                Content {
+                    contract,
+                    params,
+                    payload,
+                    summary,
+                    subject,
+                    conversation,
+                    locale,
+                    trace,
+                    place,
+                }
             },
         )
 }

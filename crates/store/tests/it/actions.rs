@@ -63,6 +63,7 @@ pub(crate) fn action(key: &str, body: &str, made: u64) -> Action {
                 turn: Some(14),
                 asked: Some("please open a ticket".to_owned()),
             }),
+            locale: Some("de-AT".to_owned()),
             trace: None,
             place: None,
         },

@@ -305,6 +305,52 @@ impl Access {
         }
     }
 
+    /// A conversation, as staff see it: nothing counts as told by it.
+    pub(crate) async fn conversation(&self, id: &str) -> Result<Value, Failure> {
+        match self {
+            Self::Local(local) => local.conversation(id).await,
+            Self::Remote(client) => {
+                let path = format!("/v1/conversations/{}?audience=operator", encoded(id));
+                client.json(Call::get(path)).await
+            }
+        }
+    }
+
+    /// Keeps what a conversation was told, or that a correction was passed on: `what` is `told` or `acknowledge`.
+    pub(crate) async fn told(&self, id: &str, what: &str, body: &Value) -> Result<Value, Failure> {
+        match self {
+            Self::Local(_) => Err(Failure::unavailable(
+                "what a conversation is told is kept by a running server, which notices what contradicts it",
+                "run `factum serve` here, or set FACTUM_URL and FACTUM_TOKEN",
+            )),
+            Self::Remote(client) => {
+                let path = format!("/v1/conversations/{}/{what}", encoded(id));
+                client.json(Call::post(path, body.to_string())).await
+            }
+        }
+    }
+
+    /// Corrections that are due: `{"corrections", "next_after"}`.
+    pub(crate) async fn corrections(
+        &self,
+        conversation: Option<&str>,
+        limit: u16,
+    ) -> Result<Value, Failure> {
+        match self {
+            Self::Local(local) => local.corrections(conversation, limit).await,
+            Self::Remote(client) => {
+                let path = with_query(
+                    "/v1/corrections",
+                    &[
+                        ("conversation", conversation.map(str::to_owned)),
+                        ("limit", Some(limit.to_string())),
+                    ],
+                );
+                client.json(Call::get(path)).await
+            }
+        }
+    }
+
     /// Where a destination's callbacks come to: `{"path", "can_be_checked"}`, or null.
     pub(crate) async fn callback(&self, destination: &str) -> Result<Value, Failure> {
         match self {

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    admin, callbacks, cancel, contract, destination, doctor, evidence, explain, list, review,
-    serve, status, submit, testbed, watch,
+    admin, callbacks, cancel, contract, conversation, destination, doctor, evidence, explain, list,
+    review, serve, status, submit, testbed, watch,
 };
 use crate::failure::Failure;
 use crate::out::Out;
@@ -62,6 +62,9 @@ pub(crate) enum Command {
     /// List what destinations reported by themselves
     #[command(after_help = callbacks::HELP)]
     Callbacks(callbacks::Args),
+    /// What a conversation asked for, may be told and was told
+    #[command(after_help = conversation::HELP)]
+    Conversation(conversation::Args),
     /// List what waits for a person
     #[command(after_help = review::REVIEW_HELP)]
     Review(review::ReviewArgs),
@@ -135,6 +138,7 @@ impl Command {
             Self::Watch(args) => watch::run(args, config, out).await,
             Self::Evidence(args) => evidence::run(args, config, out).await,
             Self::Callbacks(args) => callbacks::run(args, config, out).await,
+            Self::Conversation(args) => conversation::run(args, config, out).await,
             Self::Review(args) => review::list(args, config, out).await,
             Self::Verdict(args) => review::verdict(args, config, out).await,
             Self::CheckAgain(args) => review::check_again(args, config, out).await,

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use factum::conversations::{Conversations, CorrectionFilter};
 use factum::statements::Audience;
 use factum::teller::Teller;
 use factum::view::{EvidenceView, NextView, rfc3339};
@@ -274,6 +275,37 @@ impl Local {
     /// Binds an outbox file to this store.
     pub(crate) async fn accept_outbox(&self, path: &std::path::Path) -> Result<(), Failure> {
         Ok(factum::outbox::accept(&self.engine, path).await?)
+    }
+
+    /// A conversation, as staff see it.
+    pub(crate) async fn conversation(&self, id: &str) -> Result<Value, Failure> {
+        let shown = self
+            .conversations()
+            .show(DEFAULT_TENANT, id, Audience::Operator.into())
+            .await?;
+        Ok(json!(shown))
+    }
+
+    /// Corrections that are due.
+    pub(crate) async fn corrections(
+        &self,
+        conversation: Option<&str>,
+        limit: u16,
+    ) -> Result<Value, Failure> {
+        let filter = CorrectionFilter {
+            conversation: conversation.map(str::to_owned),
+            after: None,
+            limit: usize::from(limit),
+        };
+        let found = self
+            .conversations()
+            .corrections(DEFAULT_TENANT, filter, Audience::Operator)
+            .await?;
+        Ok(json!({"corrections": found, "next_after": null}))
+    }
+
+    fn conversations(&self) -> Conversations<'_> {
+        Conversations::new(&self.engine, &self.teller)
     }
 
     fn view(&self, record: &Record, joined: bool, audience: Audience) -> Value {

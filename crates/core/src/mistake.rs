@@ -101,6 +101,7 @@ mistakes! {
     StoredErrorTriedAgain "R19" "a stored error is asked for again until the window ends"
     AliasIsAnother "R20" "two names of one effect are taken for two effects"
     NegativeCallbackForAll "R21" "a negative callback speaks for other work than it names"
+    ToldWhenItArrives "R22" "what was told is taken for what stood when word of it arrived"
     ApprovalEndIgnored "R23" "an effect request after the approval ran out"
     ForeignIsOurs "R31" "somebody else's content counts as ours"
     LeaseOverIsPending "law 5" "a lease that ran out over a mark is taken as never sent"

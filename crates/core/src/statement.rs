@@ -1,5 +1,6 @@
 //! Which statement may be made about an action: a key per state and reason. The words themselves live outside the core.
 
+use crate::mistake::{Mistake, made};
 use crate::next::{Next, Step};
 use crate::status::{State, Status};
 
@@ -38,6 +39,38 @@ pub enum StatementKey {
     Withdrawn,
     /// Not done in time; nothing was done.
     NotInTime,
+}
+
+/// Why somebody who was told something has to be told more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Correction {
+    /// A claim was made that the evidence does not support.
+    Contradicted,
+    /// What was open then is settled.
+    News,
+}
+
+/// What a statement comes down to for whoever heard it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Meaning {
+    /// It goes on: nothing is claimed for good.
+    Open,
+    Done,
+    PerhapsTwice,
+    Undone,
+    NotDone,
+    NeverKnown,
+}
+
+impl Correction {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Contradicted => "contradicted",
+            Self::News => "news",
+        }
+    }
 }
 
 impl StatementKey {
@@ -115,6 +148,40 @@ impl StatementKey {
         }
     }
 
+    fn meaning(self) -> Meaning {
+        match self {
+            Self::Recorded
+            | Self::BeingSent
+            | Self::AcceptedByThem
+            | Self::AcceptedCheckedByPerson
+            | Self::WillBeTriedAgain
+            | Self::Held
+            | Self::UnknownBeingChecked
+            | Self::UnknownCheckedByPerson => Meaning::Open,
+            Self::Done | Self::DoneAfterAll => Meaning::Done,
+            Self::DonePerhapsTwice => Meaning::PerhapsTwice,
+            Self::DoneAndReversed => Meaning::Undone,
+            Self::NotDone | Self::Withdrawn | Self::NotInTime => Meaning::NotDone,
+            Self::UnknownForGood => Meaning::NeverKnown,
+        }
+    }
+
+    /// What somebody who was told this has to be told, if `now` is what the evidence supports. What counts is what stood at the
+    /// version that was read, however late word of it arrives (R22).
+    #[must_use]
+    pub fn corrected_by(self, now: Self) -> Option<Correction> {
+        let told = if made(Mistake::ToldWhenItArrives) {
+            now
+        } else {
+            self
+        };
+        match (told.meaning(), now.meaning()) {
+            (told, now) if told == now => None,
+            (Meaning::Open, _) => Some(Correction::News),
+            _ => Some(Correction::Contradicted),
+        }
+    }
+
     /// Whether it may claim that the effect exists.
     #[must_use]
     pub fn claims_done(self) -> bool {
@@ -158,5 +225,50 @@ impl StatementKey {
             | Self::UnknownCheckedByPerson
             | Self::UnknownForGood => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use StatementKey as S;
+
+    use super::*;
+
+    #[test]
+    fn what_was_told_is_corrected_by_what_is_so() {
+        use Correction::{Contradicted, News};
+        for (told, now, correction) in [
+            (S::Recorded, S::BeingSent, None),
+            (S::BeingSent, S::UnknownBeingChecked, None),
+            (S::UnknownBeingChecked, S::UnknownCheckedByPerson, None),
+            (S::UnknownBeingChecked, S::Done, Some(News)),
+            (S::AcceptedByThem, S::NotDone, Some(News)),
+            (S::UnknownCheckedByPerson, S::UnknownForGood, Some(News)),
+            (S::Done, S::DoneAfterAll, None),
+            (S::Done, S::DonePerhapsTwice, Some(Contradicted)),
+            (S::Done, S::DoneAndReversed, Some(Contradicted)),
+            (S::Done, S::UnknownBeingChecked, Some(Contradicted)),
+            (S::NotDone, S::NotInTime, None),
+            (S::NotDone, S::DoneAfterAll, Some(Contradicted)),
+            (S::Withdrawn, S::DoneAfterAll, Some(Contradicted)),
+            (S::UnknownForGood, S::Done, Some(Contradicted)),
+        ] {
+            assert_eq!(told.corrected_by(now), correction, "{told:?} {now:?}");
+        }
+        for key in S::ALL {
+            assert_eq!(key.corrected_by(key), None, "{key:?}");
+            assert_eq!(S::from_name(key.name()), Some(key));
+        }
+    }
+
+    /// R22: whoever dates what was told by when word of it arrived sees no contradiction.
+    #[cfg(feature = "proof")]
+    #[test]
+    fn the_mistake_of_r22_hides_the_race() {
+        use crate::mistake::making;
+
+        let race = || S::NotDone.corrected_by(S::DoneAfterAll);
+        assert_eq!(race(), Some(Correction::Contradicted));
+        assert_eq!(making(Some(Mistake::ToldWhenItArrives), race), None);
     }
 }

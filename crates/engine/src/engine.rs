@@ -25,7 +25,7 @@ use crate::feeds::Feeds;
 use crate::keys::Keys;
 use crate::problem::Problem;
 use crate::recover;
-use crate::shell::{self, Change, Message, Shared};
+use crate::shell::{self, About, Change, Message, Shared};
 
 /// How often an action is looked at that another worker may carry, while somebody waits for it.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
@@ -312,6 +312,15 @@ impl Engine {
         left
     }
 
+    /// Lets it be heard that something is so about an action, beside its state.
+    pub fn announce_that(&self, record: &Record, about: About) {
+        // Nobody listening is no error.
+        let _ = self.shared.changes.send(Change {
+            about,
+            ..Change::standing(record.id(), record.status().state)
+        });
+    }
+
     async fn look_at(&self, record: &Record, at: Timestamp) {
         self.tell(due_at(record, at)).await;
     }
@@ -322,10 +331,10 @@ impl Engine {
     }
 
     fn announce(&self, record: &Record) {
-        let _ = self.shared.changes.send(Change {
-            action: record.id(),
-            state: record.status().state,
-        });
+        let _ = self
+            .shared
+            .changes
+            .send(Change::standing(record.id(), record.status().state));
     }
 }
 

@@ -36,5 +36,5 @@ pub use engine::{Cancelled, Engine, Options, Submitted, TransportMaker};
 pub use key_template::KeyTemplate;
 pub use keys::Keys;
 pub use problem::{Code, Problem};
-pub use shell::Change;
+pub use shell::{About, Change};
 pub use submission::Submission;

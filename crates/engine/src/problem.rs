@@ -86,6 +86,7 @@ codes! {
     StoreUnavailable "F1031" "store-unavailable" 503 "the store cannot be written now";
     DiskFull "F1032" "disk-full" 507 "the disk that holds the store is full";
     ShuttingDown "F1033" "shutting-down" 503 "the engine is shutting down";
+    UnknownConversation "F1034" "unknown-conversation" 404 "there is no such conversation";
     BadConfig "F1040" "bad-config" 500 "the configuration has an error";
     BadContract "F1041" "bad-contract" 500 "a contract has an error";
     BadMessages "F1042" "bad-messages" 500 "a message file has an error";

@@ -44,6 +44,30 @@ pub struct Change {
     pub action: ActionId,
     /// Its state now.
     pub state: State,
+    /// What is to be heard.
+    pub about: About,
+}
+
+/// What a change is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// How the action stands.
+    Standing,
+    /// A conversation was told what the evidence does not support any more: a correction is due.
+    CorrectionDue,
+    /// The time by which an answer was promised to a customer has passed.
+    AnswerLate,
+}
+
+impl Change {
+    /// An action stands so now.
+    pub(crate) fn standing(action: ActionId, state: State) -> Self {
+        Self {
+            action,
+            state,
+            about: About::Standing,
+        }
+    }
 }
 
 /// What the shell's tasks share.
@@ -352,7 +376,7 @@ fn announce(shared: &Shared, action: ActionId, recorded: &Recorded) {
         tracing::debug!(%action, from = before.name(), to = state.name(), "state");
     }
     // Nobody listening is no error.
-    let _ = shared.changes.send(Change { action, state });
+    let _ = shared.changes.send(Change::standing(action, state));
 }
 
 async fn send_out(shared: &Shared, send: SendOut) -> Event {
@@ -541,7 +565,7 @@ impl Shared {
         };
         if let Ok(Some(record)) = self.store.load(action).await {
             let state = record.status().state;
-            let _ = self.changes.send(Change { action, state });
+            let _ = self.changes.send(Change::standing(action, state));
         }
         let destination = site.destination.clone();
         Some(Event::Due {

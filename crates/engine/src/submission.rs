@@ -181,6 +181,9 @@ impl Submission {
         if let Some(subject) = &self.subject {
             bounded_subject(subject)?;
         }
+        if let Some(conversation) = &self.conversation {
+            bounded_conversation(&conversation.id)?;
+        }
         if let Some(locale) = &self.locale {
             language_tag(locale)?;
         }
@@ -311,6 +314,20 @@ fn bounded_subject(text: &str) -> Result<(), Problem> {
     let rule = format!("a subject has 1 to {KEY_MAX} bytes without control characters; {why}");
     let remedy = "name what the action works on, the same in every action on it, as in `ticket/77`";
     Err(wrong("/subject", &rule, remedy))
+}
+
+/// A conversation is found by its name, so that has the form of an identity.
+fn bounded_conversation(text: &str) -> Result<(), Problem> {
+    let Some(why) = out_of_form(text, "unrelated conversations") else {
+        return Ok(());
+    };
+    let rule =
+        format!("a conversation's name has 1 to {KEY_MAX} bytes without control characters; {why}");
+    Err(wrong(
+        "/conversation/id",
+        &rule,
+        "send its name at your side, as in `conv-91`",
+    ))
 }
 
 /// Only the form is looked at: a language without words of its own here is answered in another one, and refused to nobody.

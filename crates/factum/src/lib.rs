@@ -34,6 +34,7 @@ pub mod action;
 pub mod callbacks;
 pub mod config;
 pub mod contact;
+pub mod conversations;
 mod credentials;
 pub mod home;
 #[cfg(feature = "sqlite")]
@@ -53,14 +54,16 @@ use std::time::Duration;
 
 pub use action::{ActionBuilder, Handle};
 pub use config::Config;
+use conversations::watch::Watch;
 pub use factum_core as core;
 use factum_core::Timestamp;
 pub use factum_core::evidence::{Receipt, Ruling};
 pub use factum_core::{ActionId, Permission, State};
 pub use factum_engine::reading::read_object;
+pub use factum_engine::submission::KEY_MAX;
 pub use factum_engine::{
-    Cancelled, Carried, CarriedRequest, Carrier, Change, Code, Destination, Engine, Operation,
-    Problem, Reach, Submission,
+    About, Cancelled, Carried, CarriedRequest, Carrier, Change, Code, Destination, Engine,
+    Operation, Problem, Reach, Submission,
 };
 pub use factum_store::{Filter, Record, Restore};
 pub use start::Builder;
@@ -84,7 +87,8 @@ pub struct Factum {
 
 struct Inner {
     engine: Arc<Engine>,
-    teller: Teller,
+    teller: Arc<Teller>,
+    watch: Watch,
     config: Config,
     #[cfg(feature = "sqlite")]
     pickups: std::sync::Mutex<Vec<outbox::Pickup>>,
@@ -145,8 +149,11 @@ impl Factum {
     /// # Errors
     /// [`Problem`]; nothing was recorded then.
     pub async fn submit(&self, submission: Submission) -> Result<Submitted, Problem> {
-        self.submit_as(submission, DEFAULT_PRINCIPAL, Reader::default())
-            .await
+        let submitted = self
+            .submit_as(submission, DEFAULT_PRINCIPAL, Reader::default())
+            .await?;
+        self.handed_out(DEFAULT_TENANT, &submitted.status).await;
+        Ok(submitted)
     }
 
     /// The same, for a principal where the submission names none, answered to a reader.
@@ -327,6 +334,7 @@ impl Factum {
 
     /// Begins nothing more, and lets requests in flight end within `bound`. Answers how many could not.
     pub async fn shutdown(&self, bound: Duration) -> usize {
+        self.inner.watch.stop();
         #[cfg(feature = "sqlite")]
         self.inner
             .pickups

@@ -11,6 +11,7 @@ use factum_store::Store;
 use factum_transport::{HttpTransport, Transport};
 
 use crate::config::Config;
+use crate::conversations::watch::Watch;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 use crate::home::Home;
 #[cfg(feature = "postgres")]
@@ -110,7 +111,7 @@ impl Builder {
             ConfigSource::File(path) => Config::read(&path)?,
             ConfigSource::Value(config) => *config,
         };
-        let teller = Teller::of(&config)?;
+        let teller = Arc::new(Teller::of(&config)?);
         let catalogue = setup::catalogue(&config)?;
         let mut destinations = setup::destinations(&config, &catalogue)?;
         for (destination, kinds) in setup::without_auth(&config, &catalogue) {
@@ -147,10 +148,12 @@ impl Builder {
         let postgres = opened
             .postgres
             .map(|store| Pickup::start(engine.clone(), store, config.store.outbox_poll.duration()));
+        let watch = Watch::start(engine.clone(), teller.clone());
         let factum = Factum {
             inner: Arc::new(Inner {
                 engine,
                 teller,
+                watch,
                 config,
                 #[cfg(feature = "sqlite")]
                 pickups: std::sync::Mutex::new(Vec::new()),

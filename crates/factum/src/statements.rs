@@ -12,7 +12,7 @@ mod locale;
 
 use std::collections::BTreeMap;
 
-use factum_core::statement::StatementKey;
+use factum_core::statement::{Correction, StatementKey};
 use factum_core::{Status, Timestamp};
 use factum_engine::Problem;
 use fluent_bundle::FluentArgs;
@@ -235,6 +235,29 @@ impl Words<'_> {
         let says = names.into_iter();
         says.map(|name| self.to_customer(name, &FluentArgs::new()))
             .collect()
+    }
+
+    /// What has to be said to whoever was told something else, or less.
+    pub(crate) fn correction(
+        &self,
+        kind: Correction,
+        summary: Option<&str>,
+        told: &str,
+        now: &str,
+    ) -> String {
+        let mut args = FluentArgs::new();
+        args.set("told", told);
+        args.set("now", now);
+        if let Some(summary) = summary {
+            args.set("summary", summary);
+        }
+        let name = match (kind, summary) {
+            (Correction::Contradicted, None) => "correction",
+            (Correction::Contradicted, Some(_)) => "correction-about",
+            (Correction::News, None) => "news",
+            (Correction::News, Some(_)) => "news-about",
+        };
+        self.say(name, &args)
     }
 
     /// An instant, in the time of a place.

@@ -220,6 +220,7 @@ pub(crate) async fn submit(app: &App, mut incoming: Incoming) -> Result<Reply, F
             }
         }
     }
+    app.factum().handed_out(DEFAULT_TENANT, &status).await;
     let code = if created {
         StatusCode::CREATED
     } else {

@@ -5,7 +5,7 @@ use axum::http::Method;
 use factum::Code;
 
 use crate::query::Kind;
-use crate::{actions, admin, callbacks, destinations, health, review};
+use crate::{actions, admin, callbacks, conversations, destinations, health, review};
 
 /// What is said about a call.
 pub(crate) struct Doc {
@@ -75,6 +75,10 @@ calls! {
     Status GET "/v1/actions/{id}" actions::STATUS;
     Evidence GET "/v1/actions/{id}/evidence" actions::EVIDENCE;
     Cancel POST "/v1/actions/{id}/cancel" actions::CANCEL;
+    Conversation GET "/v1/conversations/{id}" conversations::SHOW;
+    Told POST "/v1/conversations/{id}/told" conversations::TOLD;
+    Acknowledge POST "/v1/conversations/{id}/acknowledge" conversations::ACKNOWLEDGE;
+    Corrections GET "/v1/corrections" conversations::CORRECTIONS;
     Review GET "/v1/review" review::LIST;
     Verdict POST "/v1/review/{id}/verdict" review::VERDICT;
     CheckAgain POST "/v1/review/{id}/check-again" review::CHECK_AGAIN;

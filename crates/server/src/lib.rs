@@ -12,6 +12,7 @@ mod admin;
 mod app;
 mod call;
 mod callbacks;
+mod conversations;
 mod destinations;
 mod headers;
 mod health;

@@ -17,7 +17,7 @@ use crate::call::Call;
 use crate::incoming::Incoming;
 use crate::query::Query;
 use crate::reply::{Failure, Reply};
-use crate::{actions, admin, callbacks, destinations, health, review};
+use crate::{actions, admin, callbacks, conversations, destinations, health, review};
 
 /// All calls, and a problem for everything else.
 pub fn router(app: App) -> Router {
@@ -116,6 +116,15 @@ async fn carried_out(app: &App, incoming: Incoming) -> Result<Reply, Failure> {
         }
         Call::Evidence => actions::evidence(app, incoming.action()?).await,
         Call::Cancel => actions::cancel(app, incoming).await,
+        Call::Conversation => {
+            conversations::show(app, incoming.param("id"), incoming.reader()).await
+        }
+        Call::Told => conversations::told(app, incoming).await,
+        Call::Acknowledge => conversations::acknowledge(app, incoming).await,
+        Call::Corrections => {
+            let audience = incoming.reader().audience;
+            conversations::corrections(app, &incoming.query, audience).await
+        }
         Call::Review => review::list(app, &incoming.query).await,
         Call::Verdict => review::verdict(app, incoming).await,
         Call::CheckAgain => review::check_again(app, incoming).await,

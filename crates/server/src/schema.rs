@@ -1,6 +1,7 @@
 //! JSON Schemas of what goes in and out. Tests hold them against the types that are really read and written.
 
 mod callback;
+mod conversation;
 mod status;
 mod submission;
 
@@ -19,7 +20,8 @@ pub fn components() -> Map<String, Value> {
     let all = about_actions()
         .into_iter()
         .chain(about_operating())
-        .chain(callback::schemas());
+        .chain(callback::schemas())
+        .chain(conversation::schemas());
     all.map(|(name, schema)| (name.to_owned(), schema))
         .collect()
 }

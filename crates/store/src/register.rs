@@ -22,17 +22,26 @@ pub enum Kind {
     Destination,
     /// What was taken of a grant's limit.
     Usage,
+    /// What a conversation was told about an action.
+    Told,
+    /// What a conversation has to be told, to put that right.
+    Correction,
+    /// A promised answer that did not come, announced.
+    Escalation,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 9] = [
         Self::Tenant,
         Self::Principal,
         Self::Grant,
         Self::Token,
         Self::Destination,
         Self::Usage,
+        Self::Told,
+        Self::Correction,
+        Self::Escalation,
     ];
 
     /// The word that is stored.
@@ -45,6 +54,9 @@ impl Kind {
             Self::Token => "token",
             Self::Destination => "destination",
             Self::Usage => "usage",
+            Self::Told => "told",
+            Self::Correction => "correction",
+            Self::Escalation => "escalation",
         }
     }
 
@@ -53,7 +65,7 @@ impl Kind {
     pub fn is_authority(self) -> bool {
         match self {
             Self::Tenant | Self::Principal | Self::Grant | Self::Token | Self::Destination => true,
-            Self::Usage => false,
+            Self::Usage | Self::Told | Self::Correction | Self::Escalation => false,
         }
     }
 }

@@ -4,6 +4,7 @@ pub(crate) mod admin;
 pub(crate) mod callbacks;
 pub(crate) mod cancel;
 pub(crate) mod contract;
+pub(crate) mod conversation;
 pub(crate) mod destination;
 pub(crate) mod destination_test;
 pub(crate) mod doctor;

@@ -8,6 +8,7 @@ mod access;
 mod admin;
 mod callbacks;
 mod contract;
+mod conversation;
 #[cfg(feature = "failpoints")]
 mod crash;
 mod demo;

@@ -174,9 +174,8 @@ async fn record_and_look(
     let event = due_at(&record, recorded.at);
     let _ = messages.send(Message::Event(event)).await;
     // Nobody listening is no error.
-    let _ = shared.changes.send(Change {
-        action: id,
-        state: record.status().state,
-    });
+    let _ = shared
+        .changes
+        .send(Change::standing(id, record.status().state));
     Ok(Some(recorded.ids))
 }

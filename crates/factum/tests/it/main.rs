@@ -6,6 +6,7 @@ mod accounts;
 mod answers;
 mod carriers;
 mod contracts;
+mod conversations;
 mod credentials;
 mod events;
 mod identity;

@@ -65,18 +65,6 @@ fn known() -> Vec<Member> {
         ("at", nullable(instant()), true),
         ("why", text(), true),
     ];
-    let keys = StatementKey::ALL.map(StatementKey::name);
-    let key = "Which statement it is: what a conversation says that it passed on.";
-    let statement = [
-        ("key", said(words(&keys), key), true),
-        ("say", text(), true),
-        (
-            "never_say",
-            json!({"type": "array", "items": {"type": "string"}}),
-            true,
-        ),
-        ("locale", text(), true),
-    ];
     vec![
         (
             "state",
@@ -94,14 +82,7 @@ fn known() -> Vec<Member> {
             object(&next, "What the engine will do, when, and why."),
             true,
         ),
-        (
-            "statement",
-            object(
-                &statement,
-                "What may be said as it stands, and what may not.",
-            ),
-            true,
-        ),
+        ("statement", statement(), true),
         ("receipt", nullable(receipt()), true),
         (
             "because",
@@ -110,6 +91,26 @@ fn known() -> Vec<Member> {
         ),
         ("version", said(count(), "Raised by every change."), true),
     ]
+}
+
+/// What may be said, and what may not.
+pub(super) fn statement() -> Value {
+    let keys = StatementKey::ALL.map(StatementKey::name);
+    let key = "Which statement it is: what a conversation says that it passed on.";
+    let statement = [
+        ("key", said(words(&keys), key), true),
+        ("say", text(), true),
+        (
+            "never_say",
+            json!({"type": "array", "items": {"type": "string"}}),
+            true,
+        ),
+        ("locale", text(), true),
+    ];
+    object(
+        &statement,
+        "What may be said as it stands, and what may not.",
+    )
 }
 
 fn beside() -> Vec<Member> {

@@ -11,6 +11,7 @@ mod callbacks;
 mod cancel;
 mod client;
 mod conforms;
+mod conversations;
 mod document;
 mod door;
 mod hooks;

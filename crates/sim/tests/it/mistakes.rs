@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
-use factum_core::mistake::Mistake;
+use factum_core::mistake::{Mistake, making};
+use factum_core::statement::StatementKey;
 use factum_sim::model::explore;
 use factum_sim::model::mistakes::shown;
 use factum_sim::simulate::{MISTAKES, Simulator};
@@ -24,6 +25,15 @@ fn row(mistake: Mistake) -> Result<String, String> {
         return Ok(format!(
             "| {rule} | {words} | the simulator, seed {seed} | law {law} | | |"
         ));
+    }
+    if mistake == Mistake::ToldWhenItArrives {
+        let race = || StatementKey::NotDone.corrected_by(StatementKey::DoneAfterAll);
+        return match (race(), making(Some(mistake), race)) {
+            (Some(_), None) => Ok(format!(
+                "| {rule} | {words} | a race of words | no correction after it | | |"
+            )),
+            seen => Err(format!("{mistake:?} was not noticed: {seen:?}")),
+        };
     }
     let Some(shown) = shown(mistake) else {
         return Ok(format!(

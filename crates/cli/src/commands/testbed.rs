@@ -18,7 +18,8 @@ use crate::{exit, wait};
 
 pub(crate) const HELP: &str = "\
 Its operations are in the catalogue under the provider `testbed`, for each kind of destination: key, cancel, lookup, \
-lagging, neither; each .sync and .queued. A stand-in is a destination that behaves as the contract of an operation of \
+lagging, neither; each .sync and .queued. The end of key.reported and neither.reported is only reported, to --callback-url; \
+that of neither.fed stands only in a feed of events. A stand-in is a destination that behaves as the contract of an operation of \
 any other provider says, without an account there.\n\n\
 Fault rules: FAULT[=PARAMETER][,n=3][,every=5][,p=0.3][,times=2][,class=lookup][,path=/key/] and `;` between rules, as in\n  \
 status=503,n=1,class=effect; close_fin,p=0.3\n\n\

@@ -101,6 +101,12 @@ pub(crate) fn log() -> Option<String> {
     variable("FACTUM_LOG")
 }
 
+/// The deliberate mistake that this process is to make.
+#[cfg(feature = "proof")]
+pub(crate) fn mistake() -> Option<String> {
+    variable("FACTUM_MISTAKE")
+}
+
 /// Whether colour is unwanted.
 pub(crate) fn no_color() -> bool {
     variable("NO_COLOR").is_some()

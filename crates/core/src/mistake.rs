@@ -21,6 +21,12 @@ macro_rules! mistakes {
             /// All of them, by rule.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
+            /// The mistake of this name, if there is one.
+            #[must_use]
+            pub fn named(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|mistake| mistake.name() == name)
+            }
+
             /// Its name in reports.
             #[must_use]
             pub fn name(self) -> &'static str {
@@ -129,7 +135,7 @@ mistakes! {
     EvidenceDoesNotFence "law 6" "recorded evidence does not raise the version that decisions are fenced by"
 }
 
-/// Whether this mistake is made on this thread.
+/// Whether this mistake is made here.
 #[cfg(not(feature = "proof"))]
 #[inline]
 #[must_use]
@@ -138,13 +144,14 @@ pub const fn made(_: Mistake) -> bool {
 }
 
 #[cfg(feature = "proof")]
-pub use self::switch::{made, making};
+pub use self::switch::{made, make_everywhere, making};
 
 #[cfg(feature = "proof")]
 mod switch {
-    //! The switch, one per thread.
+    //! The switch: one per thread, and one for a process that is to make a mistake as long as it lives.
 
     use std::cell::Cell;
+    use std::sync::OnceLock;
 
     use super::Mistake;
 
@@ -152,11 +159,18 @@ mod switch {
         static MADE: Cell<Option<Mistake>> = const { Cell::new(None) };
     }
 
-    /// Whether this mistake is made on this thread.
+    static EVERYWHERE: OnceLock<Mistake> = OnceLock::new();
+
+    /// Whether this mistake is made on this thread, or in this process.
     #[inline]
     #[must_use]
     pub fn made(mistake: Mistake) -> bool {
-        MADE.get() == Some(mistake)
+        MADE.get() == Some(mistake) || EVERYWHERE.get() == Some(&mistake)
+    }
+
+    /// From now on this process makes this mistake, on every thread. Only the first one counts.
+    pub fn make_everywhere(mistake: Mistake) {
+        EVERYWHERE.get_or_init(|| mistake);
     }
 
     /// Does something while this mistake is made on this thread, or none.

@@ -4,6 +4,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use factum::{Code, Config, Factum, Problem};
+#[cfg(feature = "proof")]
+use factum_core::mistake::{Mistake, make_everywhere};
 use factum_server::App;
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -32,6 +34,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, config: Option<&Path>, out: Out) -> Result<ExitCode, Failure> {
+    #[cfg(feature = "proof")]
+    if let Some(mistake) = place::mistake().and_then(|name| Mistake::named(&name)) {
+        make_everywhere(mistake);
+    }
     let mut place = Place::read(config)?;
     if let Some(listen) = args.listen {
         place.config.server.listen = listen;

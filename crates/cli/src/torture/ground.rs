@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use factum_core::mistake::Mistake;
 use factum_faults::FaultPlan;
 use factum_testbed::{CallbackTo, Config, Handle, Testbed};
 use tempfile::TempDir;
@@ -32,6 +33,8 @@ pub(super) struct Ground {
     bed: SocketAddr,
     ports: Vec<u16>,
     pause_s: u32,
+    /// What the engines are to do wrong on purpose.
+    pub(super) mistake: Option<Mistake>,
 }
 
 impl Ground {
@@ -71,6 +74,7 @@ impl Ground {
             bed,
             ports,
             pause_s,
+            mistake: None,
         };
         std::fs::write(ground.config(), ground.text())?;
         Ok(ground)
@@ -116,10 +120,14 @@ impl Ground {
     /// What an engine is started with. Its port stays the same, since reports come to it.
     pub(super) fn variables(&self, engine: usize) -> Vec<(&'static str, String)> {
         let port = self.ports.get(engine).copied().unwrap_or_default();
-        vec![
+        let mistake = self
+            .mistake
+            .map(|mistake| ("FACTUM_MISTAKE", mistake.name().to_owned()));
+        let own = [
             ("FACTUM_SERVER__LISTEN", format!("127.0.0.1:{port}")),
             (SECRET_NAME, SECRET.to_owned()),
-        ]
+        ];
+        own.into_iter().chain(mistake).collect()
     }
 
     /// Starts the testbed. Its reports come to this path of the first engine.

@@ -20,6 +20,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::Context;
+use factum_core::mistake::Mistake;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 
@@ -60,9 +61,19 @@ pub(crate) struct Args {
     /// Mount nothing: limit the size of the engine's files instead
     #[arg(long)]
     no_mount: bool,
+    /// The engines make this deliberate mistake, which has to be noticed; a wrong name lists them
+    #[arg(long, value_name = "NAME", value_parser = mistake)]
+    mistake: Option<Mistake>,
     /// Keep the folder
     #[arg(long)]
     keep: bool,
+}
+
+fn mistake(name: &str) -> Result<Mistake, String> {
+    Mistake::named(name).ok_or_else(|| {
+        let names: Vec<&str> = Mistake::ALL.iter().map(|known| known.name()).collect();
+        format!("it is none of {}", names.join(", "))
+    })
 }
 
 /// Runs it. With `json`, one object is printed last, and nothing else.
@@ -99,7 +110,8 @@ async fn torture(args: &Args, out: Out) -> anyhow::Result<ExitCode> {
         file: args.postgres.is_none(),
         stop_max,
     };
-    let ground = Ground::make(args.postgres.as_deref(), !args.no_mount, engines, pause_s)?;
+    let mut ground = Ground::make(args.postgres.as_deref(), !args.no_mount, engines, pause_s)?;
+    ground.mistake = args.mistake;
     let started = Instant::now();
     let mut field = Field::start(ground, engines, means, args.seed, out).await?;
     let judged = tortured(&mut field, started + Duration::from_secs(args.minutes * 60)).await;

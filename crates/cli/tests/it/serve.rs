@@ -3,7 +3,7 @@
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::json;
 
-use crate::support::{Bed, Child, Folder, business, ended, mode};
+use crate::support::{Bed, Child, Folder, business, configuration, ended, mode};
 
 #[test]
 fn the_first_start_makes_private_files_and_says_where_it_is() {
@@ -148,14 +148,15 @@ fn a_send_in_flight_may_end_before_the_server_does() {
 
 #[test]
 fn a_second_signal_ends_it_at_once_and_the_outcome_is_unknown_until_it_is_found_out() {
-    let bed = Bed::start();
-    let folder = Folder::with(&bed);
+    // The destination acts, and holds its answer for longer than a slow machine needs for all of this.
+    let bed = Bed::with(&["--faults", "late_answer=60000,class=effect,n=1"]);
+    let folder = Folder::new();
+    let text = configuration(&bed.base);
+    let patient = text.replace("answer_wait = \"5 s\"", "answer_wait = \"60 s\"");
+    assert_ne!(text, patient);
+    folder.write("factum.toml", &patient);
     let mut server = folder.serve();
-    let id = folder.submit(
-        "key.sync",
-        "k",
-        &json!({"business": "b", "behave": "slow", "slow_ms": 3000}),
-    );
+    let id = folder.submit("key.sync", "k", &business("b"));
     let id = id["id"].as_str().unwrap();
     folder.status_when(id, |status| status["state"] == "dispatching");
     server.child.terminate();

@@ -5,6 +5,7 @@
 mod batches;
 mod checks;
 mod doubt;
+mod history;
 mod proxy;
 mod restored;
 mod workers;

@@ -10,6 +10,8 @@ mod fixtures;
 mod suite;
 
 #[cfg(feature = "postgres")]
+mod growth;
+#[cfg(feature = "postgres")]
 mod pgbouncer;
 #[cfg(feature = "postgres")]
 mod postgres;

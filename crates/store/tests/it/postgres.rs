@@ -3,7 +3,7 @@
 //! The server is not started here: `FACTUM_TEST_POSTGRES` names one whose user may make databases. Each case has its own.
 
 mod batches;
-mod checks;
+pub(crate) mod checks;
 mod doubt;
 mod history;
 mod proxy;

@@ -1,3 +1,4 @@
+-- READ COMMITTED; locks the rows of `entry`.
 WITH old AS MATERIALIZED (
     SELECT lane, kind, tenant, id FROM factum.entry WHERE kind = $1 AND at < $2 ORDER BY at LIMIT $3
 ), versions AS (

@@ -1,1 +1,2 @@
+-- READ COMMITTED, of one moment; locks nothing.
 SELECT no, at, fact FROM factum.evidence WHERE lane = $1 AND action = $2 ORDER BY no

@@ -1,3 +1,4 @@
+-- READ COMMITTED, of one moment; locks nothing.
 SELECT a.lane, a.id
 FROM factum.action a JOIN factum.standing s ON s.lane = a.lane AND s.id = a.id
 WHERE a.name = $4 AND a.id < $2

@@ -1,3 +1,4 @@
+-- READ COMMITTED, of one moment; locks nothing.
 SELECT a.lane, a.id
 FROM factum.action a JOIN factum.standing s ON s.lane = a.lane AND s.id = a.id
 WHERE s.next_step = 'review' AND s.id < $2

@@ -1,1 +1,2 @@
+-- READ COMMITTED; waits for the one row where another transaction is just writing it.
 INSERT INTO factum.meta (one, store, key_check) VALUES (1::int2, $1, $2) ON CONFLICT (one) DO NOTHING

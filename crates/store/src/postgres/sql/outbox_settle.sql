@@ -1,5 +1,6 @@
 -- What became of rows: only of those that wait, so that repeating it changes nothing more. A request that was taken over lives
 -- in its action.
+-- READ COMMITTED; locks the rows of `outbox`.
 UPDATE factum.outbox o
 SET state = CASE WHEN u.action IS NULL THEN 'refused' ELSE 'taken' END,
     request = CASE WHEN u.action IS NULL THEN o.request END,

@@ -1,4 +1,4 @@
--- Rows that nobody holds ($1 is the time, $2 until when they are held now), oldest first, at most $3. READ COMMITTED; rows that
+-- Rows that nobody holds ($1 is the time, $2 until when they are held now), oldest first, at most $3. READ COMMITTED; locks its rows; those that
 -- another worker is just taking are left to it. A worker that dies with them leaves them to others once the time is over.
 WITH due AS MATERIALIZED (
     SELECT id FROM factum.outbox

@@ -1,4 +1,5 @@
 -- The action that an identity names, with everything that is known about it, of one moment.
+-- READ COMMITTED, of one moment; locks nothing.
 SELECT a.id, a.identity, a.fingerprint, a.contract, a.params, a.payload, a.head,
     s.version, s.records, s.state, s.next_step, s.next_at, s.next_why, e.nos, e.ats, e.facts
 FROM factum.action a

@@ -1,4 +1,5 @@
 -- One action with everything that is known about it, of one moment: one statement, one snapshot.
+-- READ COMMITTED, of one moment; locks nothing.
 SELECT a.id, a.identity, a.fingerprint, a.contract, a.params, a.payload, a.head,
     s.version, s.records, s.state, s.next_step, s.next_at, s.next_why, e.nos, e.ats, e.facts
 FROM factum.action a

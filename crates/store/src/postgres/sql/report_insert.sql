@@ -1,4 +1,5 @@
 -- One statement, one transaction: the report with its names, or nothing where it came before.
+-- READ COMMITTED; waits for the same report where another transaction is just writing it.
 WITH new AS (
     INSERT INTO factum.report (lane, id, at, tenant, destination, readings, body)
     VALUES ($1, $2, $3, $4, $5, $6, $7)

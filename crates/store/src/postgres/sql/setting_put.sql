@@ -1,1 +1,2 @@
+-- READ COMMITTED; locks the row of `setting`.
 INSERT INTO factum.setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value

@@ -1,1 +1,2 @@
+-- READ COMMITTED; locks the row of `setting`.
 DELETE FROM factum.setting WHERE name = $1

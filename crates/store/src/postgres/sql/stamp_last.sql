@@ -1,1 +1,2 @@
+-- READ COMMITTED, of one moment; locks nothing.
 SELECT max(at) FROM factum.evidence

@@ -1,4 +1,5 @@
 -- This worker lives; those that have not said so for long are forgotten.
+-- READ COMMITTED; locks the rows of `worker`.
 WITH beat AS (
     INSERT INTO factum.worker (nonce, until) VALUES ($1, $2)
     ON CONFLICT (nonce) DO UPDATE SET until = excluded.until

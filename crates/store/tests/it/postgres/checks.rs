@@ -283,7 +283,7 @@ const MANY: &str = "
     ANALYZE;";
 
 /// What is asked for with every action, and the index that it has to use.
-const HOT: [(&str, &str); 9] = [
+pub(crate) const HOT: [(&str, &str); 9] = [
     (
         include_str!("../../../src/postgres/sql/entry_read.sql"),
         // Its key, or the index of listings: both hold the lane.
@@ -327,34 +327,61 @@ const HOT: [(&str, &str); 9] = [
 #[ignore = "needs PostgreSQL; ./test starts one"]
 async fn hot_statements_stay_on_their_lane_and_their_index() {
     let (_database, client) = filled().await;
-    // Tables as they are after some time; and a plan without values, which is what a prepared statement ends with.
+    // Tables as they are after some time.
     client.batch_execute(MANY).await.unwrap();
     client
-        .batch_execute("SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan")
+        .batch_execute("SET enable_seqscan = off")
         .await
         .unwrap();
-    for (number, (sql, index)) in HOT.into_iter().enumerate() {
-        let statement = format!("hot_{number}");
-        client
-            .batch_execute(&format!("PREPARE {statement} AS {sql}"))
-            .await
-            .unwrap();
-        let count = (1..30)
-            .take_while(|n| sql.contains(&format!("${n}")))
-            .count();
-        let nulls = vec!["NULL"; count].join(", ");
-        let rows = client
-            .query(&format!("EXPLAIN EXECUTE {statement} ({nulls})"), &[])
-            .await
-            .unwrap();
-        let plan: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
-        let plan = plan.join("\n");
+    for (sql, index) in HOT {
+        let plan = plan(&client, sql).await;
         assert!(plan.contains(index), "{sql}\n{plan}");
-        for condition in plan.lines().filter(|line| line.contains("Index Cond")) {
-            // The edition and the last restore are one row each, copied to every node.
-            let copied = condition.contains("(one = ");
-            assert!(copied || condition.contains("lane ="), "{sql}\n{plan}");
-        }
+        stays_on_its_lane(sql, &plan);
         assert!(!plan.contains("Seq Scan"), "{sql}\n{plan}");
     }
+}
+
+/// The plan without values, which is what a prepared statement ends with.
+pub(crate) async fn plan(client: &tokio_postgres::Client, sql: &str) -> String {
+    let count = (1..30)
+        .take_while(|n| sql.contains(&format!("${n}")))
+        .count();
+    let nulls = vec!["NULL"; count].join(", ");
+    let prepare = format!("SET plan_cache_mode = force_generic_plan; PREPARE planned AS {sql}");
+    client.batch_execute(&prepare).await.unwrap();
+    let explain = format!("EXPLAIN EXECUTE planned ({nulls})");
+    let rows = client.query(&explain, &[]).await.unwrap();
+    client.batch_execute("DEALLOCATE planned").await.unwrap();
+    let lines: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    lines.join("\n")
+}
+
+pub(crate) fn stays_on_its_lane(sql: &str, plan: &str) {
+    for condition in plan.lines().filter(|line| line.contains("Index Cond")) {
+        // The edition and the last restore are one row each, copied to every node.
+        let copied = condition.contains("(one = ");
+        assert!(copied || condition.contains("lane ="), "{sql}\n{plan}");
+    }
+}
+
+// What another session may do meanwhile stands beside each statement.
+#[test]
+fn each_statement_says_its_isolation_and_what_it_waits_for() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/postgres/sql");
+    let mut read = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let said: Vec<&str> = text.lines().filter(|line| line.starts_with("--")).collect();
+        let said = said.join(" ").to_lowercase();
+        assert!(said.contains("read committed"), "{}", path.display());
+        let waits = ["lock", "wait", "lets one through"];
+        assert!(
+            waits.iter().any(|word| said.contains(word)),
+            "{}",
+            path.display()
+        );
+        read += 1;
+    }
+    assert!(read > 50, "the statements were read");
 }

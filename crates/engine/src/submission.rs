@@ -165,18 +165,7 @@ impl Submission {
         let payload_canonical = canonical(&payload, "/payload")?;
         let mut compared = compared_members("/params", &params_canonical)?;
         compared.extend(compared_members("/payload", &payload_canonical)?);
-        let trace = self
-            .trace
-            .as_deref()
-            .map(TraceContext::parse)
-            .transpose()
-            .map_err(|error| {
-                wrong(
-                    "/trace",
-                    &error.to_string(),
-                    "send the traceparent header's value, or leave it out",
-                )
-            })?;
+        let trace = self.trace()?;
         let (deadline, not_before) = self.times()?;
         if let Some(subject) = &self.subject {
             bounded_subject(subject)?;
@@ -212,6 +201,17 @@ impl Submission {
             not_before,
             intent_at: self.intent_at.map(instant),
             trace,
+        })
+    }
+
+    fn trace(&self) -> Result<Option<TraceContext>, Problem> {
+        let trace = self.trace.as_deref().map(TraceContext::parse);
+        trace.transpose().map_err(|error| {
+            wrong(
+                "/trace",
+                &error.to_string(),
+                "send the traceparent header's value, or leave it out",
+            )
         })
     }
 

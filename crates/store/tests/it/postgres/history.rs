@@ -86,9 +86,11 @@ impl Caller {
     async fn run(mut self) -> Vec<Entry> {
         let mut draws = Draws(self.no + 1);
         for _ in 0..STEPS {
-            let wish = admission(draws.below(IDENTITIES));
+            let mut wish = admission(draws.below(IDENTITIES));
             let identity = wish.action.identity_hash;
             let called = self.ticks.next();
+            // Each call makes an id of its own, as engines do: by it a call whose answer was lost knows its own row.
+            wish.action.intent.action = ActionId::new(START, identity.lane(), called + 1);
             match self.store.admit(wish).await {
                 Ok(Admitted::Created(record, _)) => {
                     self.saw(called, record.id(), Done::Created);

@@ -167,15 +167,7 @@ impl Submission {
         compared.extend(compared_members("/payload", &payload_canonical)?);
         let trace = self.trace()?;
         let (deadline, not_before) = self.times()?;
-        if let Some(subject) = &self.subject {
-            bounded_subject(subject)?;
-        }
-        if let Some(conversation) = &self.conversation {
-            bounded_conversation(&conversation.id)?;
-        }
-        if let Some(locale) = &self.locale {
-            language_tag(locale)?;
-        }
+        self.names()?;
         Ok(Checked {
             scope: Scope {
                 tenant: tenant.to_owned(),
@@ -213,6 +205,20 @@ impl Submission {
                 "send the traceparent header's value, or leave it out",
             )
         })
+    }
+
+    /// What it is about and where it was asked for are found by their names.
+    fn names(&self) -> Result<(), Problem> {
+        if let Some(subject) = &self.subject {
+            bounded_subject(subject)?;
+        }
+        if let Some(conversation) = &self.conversation {
+            bounded_conversation(&conversation.id)?;
+        }
+        if let Some(locale) = &self.locale {
+            language_tag(locale)?;
+        }
+        Ok(())
     }
 
     fn times(&self) -> Result<(Option<Timestamp>, Option<Timestamp>), Problem> {

@@ -129,7 +129,7 @@ impl Contact {
                 args.set("route", route.as_str());
                 args.set("when", words.instant(by, &self.zone));
                 let name = if late { "contact-late" } else { "contact-by" };
-                words.to_customer(name, &args)
+                words.said_to_customer(name, &args)
             },
         );
         ContactView {

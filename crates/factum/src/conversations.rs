@@ -289,7 +289,8 @@ impl<'a> Conversations<'a> {
         })
     }
 
-    /// Corrections that are due, by tenant.
+    /// Corrections that are due. Those of one conversation are found by looking at what it was told; those of all, where they
+    /// are kept as due.
     ///
     /// # Errors
     /// [`Problem`] of the store.
@@ -299,44 +300,37 @@ impl<'a> Conversations<'a> {
         filter: CorrectionFilter,
         audience: Audience,
     ) -> Result<Vec<CorrectionView>, Problem> {
+        let (kind, label) = match &filter.conversation {
+            Some(conversation) => (Kind::Told, conversation.as_str()),
+            None => (Kind::Correction, DUE),
+        };
         let mut found = Vec::new();
         let mut after = filter.after.map(|id| (tenant.to_owned(), id));
         loop {
             let page = EntryFilter {
                 tenant: Some(tenant.to_owned()),
-                label: Some(DUE.to_owned()),
+                label: Some(label.to_owned()),
                 after,
                 limit: ACTIONS_MAX,
-                ..EntryFilter::of(Kind::Correction)
+                ..EntryFilter::of(kind)
             };
             let entries = self.engine.store().entries(page).await?;
-            after = entries
-                .last()
-                .map(|entry| (tenant.to_owned(), entry.key.id.clone()));
-            let whole = entries.len() < ACTIONS_MAX;
-            for entry in entries {
+            for entry in &entries {
                 let (action, conversation) = named(&entry.key.id)?;
-                if filter
-                    .conversation
-                    .as_ref()
-                    .is_some_and(|wanted| wanted != conversation)
-                {
-                    continue;
-                }
                 let place = Place {
                     tenant,
                     conversation,
                     action,
                 };
-                let record = self.engine.load(action).await?;
-                let kept = self.kept(place, &record).await?;
+                let (record, kept) = self.change(place, "looked at", |_, _, _| Ok(false)).await?;
                 found.extend(self.correction(place, &record, &kept, audience));
                 if found.len() == filter.limit {
                     return Ok(found);
                 }
             }
-            if whole {
-                return Ok(found);
+            match entries.last().filter(|_| entries.len() == ACTIONS_MAX) {
+                Some(last) => after = Some((tenant.to_owned(), last.key.id.clone())),
+                None => return Ok(found),
             }
         }
     }

@@ -233,7 +233,7 @@ impl Words<'_> {
             names.push("never-again");
         }
         let says = names.into_iter();
-        says.map(|name| self.to_customer(name, &FluentArgs::new()))
+        says.map(|name| self.said_to_customer(name, &FluentArgs::new()))
             .collect()
     }
 
@@ -264,13 +264,13 @@ impl Words<'_> {
     #[must_use]
     pub fn instant(&self, at: Timestamp, zone: &TimeZone) -> String {
         match dates::args(at, zone) {
-            Some(args) => self.to_customer("date-time", &args),
+            Some(args) => self.said_to_customer("date-time", &args),
             None => crate::view::rfc3339(at),
         }
     }
 
     /// A message as it is worded for the customer, whoever reads it.
-    pub(crate) fn to_customer(&self, name: &str, args: &FluentArgs) -> String {
+    pub(crate) fn said_to_customer(&self, name: &str, args: &FluentArgs) -> String {
         self.book.say(name, Audience::Customer, args)
     }
 

@@ -77,7 +77,8 @@ fn what_was_told_is_put_right_once_the_effect_is_found() {
         "--why",
         why,
     ]);
-    let due = http(&server, "GET", "/v1/corrections", &Value::Null);
+    let path = "/v1/corrections?conversation=conv-91";
+    let due = http(&server, "GET", path, &Value::Null);
     let correction = &due["corrections"][0];
     let say =
         "Es gibt Neues zu „Erstattung für Bestellung 77“. Erledigt. Die Referenz lautet T-000001.";
@@ -86,8 +87,12 @@ fn what_was_told_is_put_right_once_the_effect_is_found() {
         (&json!(say), &json!("conv-91"))
     );
     server.stop();
+    put_right(&folder, id, correction);
+    assert_eq!((bed.effects("order-77"), bed.deliveries()), (1, 1));
+}
 
-    // It is due after a restart, too, and from the terminal.
+/// The correction is due after a restart, too, and is passed on from the terminal.
+fn put_right(folder: &Folder, id: &str, correction: &Value) {
     let due = folder.json(&["conversation", "corrections"]);
     assert_eq!(
         due["corrections"].as_array().map(Vec::len),
@@ -110,7 +115,7 @@ fn what_was_told_is_put_right_once_the_effect_is_found() {
     assert_eq!(due["corrections"], json!([]));
     let shown = folder.json(&["conversation", "show", "conv-91"]);
     let told = shown["actions"][0]["told"].as_array().unwrap();
-    assert_eq!(told.last().unwrap()["say"], say, "{shown}");
+    assert_eq!(told.last().unwrap()["say"], correction["say"], "{shown}");
     assert!(
         folder
             .run(&["conversation", "show", "conv-91"])
@@ -119,7 +124,6 @@ fn what_was_told_is_put_right_once_the_effect_is_found() {
     );
     let (code, problem) = folder.refused(&words);
     assert_eq!((code, &problem["code"]), (4, &json!("F1021")), "{problem}");
-    assert_eq!((bed.effects("order-77"), bed.deliveries()), (1, 1));
     server.stop();
 }
 

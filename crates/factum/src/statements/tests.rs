@@ -103,6 +103,80 @@ fn what_may_not_be_said_is_noticed_as_a_claim() {
     }
 }
 
+/// How many results, how that is said, an instant, and how that is said.
+const COUNTED: [(Locale, usize, &str, &str, &str); 10] = [
+    (
+        Locale::English,
+        2,
+        "2 results were found",
+        "2026-12-01T14:05:00Z",
+        "1 December 2026, 14:05 (UTC)",
+    ),
+    (
+        Locale::English,
+        1,
+        "one result was found",
+        "2026-05-31T00:00:00Z",
+        "31 May 2026, 00:00 (UTC)",
+    ),
+    (
+        Locale::German,
+        2,
+        "2 Ergebnisse wurden gefunden",
+        "2026-03-01T14:05:00Z",
+        "1. März 2026, 14:05 Uhr (UTC)",
+    ),
+    (
+        Locale::Spanish,
+        3,
+        "se encontraron 3 resultados",
+        "2026-01-09T09:05:00Z",
+        "9 de enero de 2026, 09:05 (UTC)",
+    ),
+    (
+        Locale::French,
+        2,
+        "2 résultats ont été trouvés",
+        "2026-08-01T14:05:00Z",
+        "1er août 2026 à 14:05 (UTC)",
+    ),
+    (
+        Locale::French,
+        3,
+        "3 résultats",
+        "2026-08-02T14:05:00Z",
+        "2 août 2026 à 14:05 (UTC)",
+    ),
+    (
+        Locale::Japanese,
+        2,
+        "2 件の結果",
+        "2026-12-01T14:05:00Z",
+        "2026年12月1日 14:05（UTC）",
+    ),
+    (
+        Locale::Polish,
+        2,
+        "znaleziono 2 wyniki",
+        "2026-10-03T14:05:00Z",
+        "3 października 2026, godz. 14:05 (UTC)",
+    ),
+    (
+        Locale::Polish,
+        5,
+        "znaleziono 5 wyników",
+        "2026-02-03T14:05:00Z",
+        "3 lutego 2026, godz. 14:05 (UTC)",
+    ),
+    (
+        Locale::Polish,
+        22,
+        "znaleziono 22 wyniki",
+        "2026-12-31T23:59:00Z",
+        "31 grudnia 2026, godz. 23:59 (UTC)",
+    ),
+];
+
 #[test]
 fn counts_and_instants_are_said_as_people_say_them() {
     let statements = Statements::default();
@@ -120,79 +194,7 @@ fn counts_and_instants_are_said_as_people_say_them() {
         let at = Timestamp::from_micros(at.as_microsecond());
         (statement.say, words.instant(at, &zone))
     };
-    let rows = [
-        (
-            Locale::English,
-            2,
-            "2 results were found",
-            "2026-12-01T14:05:00Z",
-            "1 December 2026, 14:05 (UTC)",
-        ),
-        (
-            Locale::English,
-            1,
-            "one result was found",
-            "2026-05-31T00:00:00Z",
-            "31 May 2026, 00:00 (UTC)",
-        ),
-        (
-            Locale::German,
-            2,
-            "2 Ergebnisse wurden gefunden",
-            "2026-03-01T14:05:00Z",
-            "1. März 2026, 14:05 Uhr (UTC)",
-        ),
-        (
-            Locale::Spanish,
-            3,
-            "se encontraron 3 resultados",
-            "2026-01-09T09:05:00Z",
-            "9 de enero de 2026, 09:05 (UTC)",
-        ),
-        (
-            Locale::French,
-            2,
-            "2 résultats ont été trouvés",
-            "2026-08-01T14:05:00Z",
-            "1er août 2026 à 14:05 (UTC)",
-        ),
-        (
-            Locale::French,
-            3,
-            "3 résultats",
-            "2026-08-02T14:05:00Z",
-            "2 août 2026 à 14:05 (UTC)",
-        ),
-        (
-            Locale::Japanese,
-            2,
-            "2 件の結果",
-            "2026-12-01T14:05:00Z",
-            "2026年12月1日 14:05（UTC）",
-        ),
-        (
-            Locale::Polish,
-            2,
-            "znaleziono 2 wyniki",
-            "2026-10-03T14:05:00Z",
-            "3 października 2026, godz. 14:05 (UTC)",
-        ),
-        (
-            Locale::Polish,
-            5,
-            "znaleziono 5 wyników",
-            "2026-02-03T14:05:00Z",
-            "3 lutego 2026, godz. 14:05 (UTC)",
-        ),
-        (
-            Locale::Polish,
-            22,
-            "znaleziono 22 wyniki",
-            "2026-12-31T23:59:00Z",
-            "31 grudnia 2026, godz. 23:59 (UTC)",
-        ),
-    ];
-    for (locale, count, counted, at, instant) in rows {
+    for (locale, count, counted, at, instant) in COUNTED {
         let (say, when) = said(locale, count, at);
         assert!(say.contains(counted), "{say}");
         assert_eq!(when, instant);
@@ -302,89 +304,92 @@ fn messages_of_ones_own_are_said_and_the_others_stay() {
     assert_eq!(say("acme", Audience::Customer, recorded), built_in);
 }
 
+/// A file, what it says, the place that is named, and the rule.
+const WRONG: &[(&str, &str, &str, &str)] = &[
+    (
+        "en.ftl",
+        "\nunknown-being-checked = It is done.\n",
+        "en.ftl:2",
+        "claims that something was done",
+    ),
+    (
+        "en.ftl",
+        "being-sent = On its way.\n    .agent = It failed.\n",
+        "en.ftl:2",
+        "claims that nothing was done",
+    ),
+    (
+        "acme/de.ftl",
+        "recorded = Erledigt!",
+        "acme/de.ftl:1",
+        "claims that something was done",
+    ),
+    (
+        "ja.ftl",
+        "unknown-for-good = 完了しました。",
+        "ja.ftl:1",
+        "claims that something was done",
+    ),
+    (
+        "en.ftl",
+        "held = { $count ->\n  [one] Waiting.\n *[other] It was done.\n }",
+        "en.ftl:1",
+        "has no variable $count",
+    ),
+    (
+        "en.ftl",
+        "recorded = { \"All done.\" }",
+        "en.ftl:1",
+        "claims that something was done",
+    ),
+    (
+        "en.ftl",
+        "done = Done.\nrecordedd = x",
+        "en.ftl:2",
+        "no message is called recordedd",
+    ),
+    (
+        "en.ftl",
+        "recorded = x\n    .robot = y",
+        "en.ftl:2",
+        "for no reader .robot",
+    ),
+    (
+        "en.ftl",
+        "done-reference = Done: { $ref }",
+        "en.ftl:1",
+        "has no variable $ref",
+    ),
+    ("en.ftl", "recorded = { done }", "en.ftl:1", "refers to"),
+    (
+        "en.ftl",
+        "-brand = Acme",
+        "en.ftl:1",
+        "-brand is not looked at",
+    ),
+    (
+        "en.ftl",
+        "recorded = x\nnot fluent\n",
+        "en.ftl:2",
+        "xpected",
+    ),
+    (
+        "en.ftl",
+        "contact-by = { $route } It is done. { $when }",
+        "en.ftl:1",
+        "claims that something was done",
+    ),
+    ("readme.md", "hello", "readme.md:1", "named by its locale"),
+    ("nl.ftl", "done = Klaar.", "nl.ftl:1", "named by its locale"),
+];
+
 /// B16, B22: an override cannot say more than the evidence either, in no locale and in no variant.
 #[test]
 fn messages_that_claim_too_much_or_are_malformed_are_refused_with_their_place() {
-    for (name, text, place, rule) in [
-        (
-            "en.ftl",
-            "\nunknown-being-checked = It is done.\n",
-            "en.ftl:2",
-            "claims that something was done",
-        ),
-        (
-            "en.ftl",
-            "being-sent = On its way.\n    .agent = It failed.\n",
-            "en.ftl:2",
-            "claims that nothing was done",
-        ),
-        (
-            "acme/de.ftl",
-            "recorded = Erledigt!",
-            "acme/de.ftl:1",
-            "claims that something was done",
-        ),
-        (
-            "ja.ftl",
-            "unknown-for-good = 完了しました。",
-            "ja.ftl:1",
-            "claims that something was done",
-        ),
-        (
-            "en.ftl",
-            "held = { $count ->\n  [one] Waiting.\n *[other] It was done.\n }",
-            "en.ftl:1",
-            "has no variable $count",
-        ),
-        (
-            "en.ftl",
-            "recorded = { \"All done.\" }",
-            "en.ftl:1",
-            "claims that something was done",
-        ),
-        (
-            "en.ftl",
-            "done = Done.\nrecordedd = x",
-            "en.ftl:2",
-            "no message is called recordedd",
-        ),
-        (
-            "en.ftl",
-            "recorded = x\n    .robot = y",
-            "en.ftl:2",
-            "for no reader .robot",
-        ),
-        (
-            "en.ftl",
-            "done-reference = Done: { $ref }",
-            "en.ftl:1",
-            "has no variable $ref",
-        ),
-        ("en.ftl", "recorded = { done }", "en.ftl:1", "refers to"),
-        (
-            "en.ftl",
-            "-brand = Acme",
-            "en.ftl:1",
-            "-brand is not looked at",
-        ),
-        (
-            "en.ftl",
-            "recorded = x\nnot fluent\n",
-            "en.ftl:2",
-            "xpected",
-        ),
-        (
-            "en.ftl",
-            "contact-by = { $route } It is done. { $when }",
-            "en.ftl:1",
-            "claims that something was done",
-        ),
-        ("readme.md", "hello", "readme.md:1", "named by its locale"),
-        ("nl.ftl", "done = Klaar.", "nl.ftl:1", "named by its locale"),
-    ] {
-        let refused = of_folder(&[(name, text)]).err().expect(text);
+    for (name, text, place, rule) in WRONG {
+        let refused = of_folder(&[(*name, *text)]).err().expect(text);
         assert!(
-            refused.contains(place) && refused.contains(rule),
+            refused.contains(*place) && refused.contains(*rule),
             "{text}: {refused}"
         );
     }

@@ -1,13 +1,18 @@
 #!/usr/bin/env bash
-# run.sh python|node: runs the example of that language against a testbed that loses answers, and counts its effects there.
-# SERVER names a PostgreSQL server whose user may make databases, FACTUM the command. With the word `install` behind the language
-# it installs the driver under LAB_CACHE, and does no more.
+# run.sh python|node|sqlx|sqlx-0-8: runs the example of that language against a testbed that loses answers, and counts its effects
+# there. SERVER names a PostgreSQL server whose user may make databases, FACTUM the command. With the word `install` behind the language
+# it installs the driver under LAB_CACHE, or builds the application, and does no more.
 here=$(cd "$(dirname "$0")" && pwd); . "$here/../../labs/lib.sh"
 language=$1 psql=${PGBIN:-/usr/lib/postgresql/15/bin}/psql
 case $language in
   python) lab_venv orders-sql 'psycopg[binary]==3.3.4' ;;
   node) lab_npm orders-sql-node pg@8.23.1 ;;
-  *) echo "run.sh python or run.sh node" >&2; exit 2 ;;
+  sqlx | sqlx-0-8)
+    target=${CARGO_TARGET_DIR:-$here/../../target}/sqlx
+    cargo build --locked --manifest-path "$here/../../clients/sqlx/Cargo.toml" --workspace --target-dir "$target" >&2
+    target=$(realpath "$target")
+    ;;
+  *) echo "run.sh python, node, sqlx or sqlx-0-8" >&2; exit 2 ;;
 esac
 if [ "${2:-}" = install ]; then exit 0; fi
 factum=$(realpath "${FACTUM:?names the command factum}")
@@ -46,6 +51,22 @@ export DATABASE_URL=$SERVER/$database
 case $language in
   python) "$LAB_CACHE/orders-sql/bin/python" "$here/orders.py" ;;
   node) MODULES=$LAB_CACHE/orders-sql-node node "$here/orders.mjs" ;;
+  sqlx | sqlx-0-8)
+    application=orders
+    if [ "$language" = sqlx-0-8 ]; then application=orders-sqlx-0-8; fi
+    "$target/debug/$application" >application &
+    children+=($!)
+    orders=$(said application address)/orders
+    order() { curl -s -o answer -w '%{http_code}' -H 'content-type: application/json' -d "$1" "$orders"; }
+    [ "$(order "{\"name\": \"$language-2\", \"take_back\": true}")" = 409 ]
+    [ "$(order "{\"name\": \"$language-1\"}")" = 201 ]
+    for _ in $(seq 300); do
+      if curl -s "$orders/$language-1" | grep -q '"rests":true'; then break; fi
+      sleep 0.1
+    done
+    curl -s "$orders/$language-1"; echo
+    [ "$(curl -s -o /dev/null -w '%{http_code}' "$orders/$language-2")" = 404 ]
+    ;;
 esac
 "$factum" testbed ledger "$(said bed admin)" --json >ledger
 python3 - "$language" <<'CHECK'

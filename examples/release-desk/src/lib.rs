@@ -1,10 +1,11 @@
 //! Release Desk: publishes release notes, and announces each of them in a channel that may lose its answer.
 //!
-//! The release and the intent to announce it are written in one transaction of the application's own SQLite file. An engine
-//! picks the intent up from there and carries it out; this crate never talks to the channel. What it shows about an
+//! The release and the intent to announce it are written in one transaction of the application's own SQLite file, or of its own
+//! PostgreSQL database. An engine picks the intent up from there and carries it out; this crate never talks to the channel. What it shows about an
 //! announcement is always true: [`status_line`] says no more than the engine knows.
 
 mod notes;
+mod postgres;
 
 use std::path::Path;
 
@@ -13,6 +14,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::value::to_raw_value;
 
 pub use notes::{Note, approved_notes};
+pub use postgres::{DatabaseError, PostgresDesk};
 
 const SCHEMA: &str = "create table if not exists releases (
     name   text primary key,
@@ -99,7 +101,7 @@ impl ReleaseDesk {
     /// # Errors
     /// [`PublishError`]; nothing was written.
     pub fn publish(&mut self, note: &Note) -> Result<bool, PublishError> {
-        let intent = serde_json::to_string(&self.announcement(note)?)?;
+        let intent = serde_json::to_string(&announcement(&self.channel, note)?)?;
         let transaction = self.file.transaction()?;
         let before = transaction
             .query_row(
@@ -144,25 +146,25 @@ impl ReleaseDesk {
     pub fn channel(&self) -> &Channel {
         &self.channel
     }
+}
 
-    /// The intent: named by what causes it, never by the time, so that a repeat of the same release joins.
-    fn announcement(&self, note: &Note) -> serde_json::Result<Submission> {
-        let key = key(&note.name);
-        let payload = serde_json::json!({
-            "business": key,
-            "title": format!("Release {}", note.name),
-            "date": note.date,
-            "text": note.text,
-        });
-        Ok(Submission {
-            destination: self.channel.destination.clone(),
-            operation: self.channel.operation.clone(),
-            key: Some(key),
-            payload: Some(to_raw_value(&payload)?),
-            summary: Some(format!("Announce release {}", note.name)),
-            ..Submission::default()
-        })
-    }
+/// The intent: named by what causes it, never by the time, so that a repeat of the same release joins.
+fn announcement(channel: &Channel, note: &Note) -> serde_json::Result<Submission> {
+    let key = key(&note.name);
+    let payload = serde_json::json!({
+        "business": key,
+        "title": format!("Release {}", note.name),
+        "date": note.date,
+        "text": note.text,
+    });
+    Ok(Submission {
+        destination: channel.destination.clone(),
+        operation: channel.operation.clone(),
+        key: Some(key),
+        payload: Some(to_raw_value(&payload)?),
+        summary: Some(format!("Announce release {}", note.name)),
+        ..Submission::default()
+    })
 }
 
 fn key(name: &str) -> String {

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod postgres;
+
 use std::path::Path;
 use std::process::Output;
 
@@ -11,6 +13,10 @@ use factum_testbed::{Config, Filter, Testbed};
 const CHANGELOG: &str = "# Changelog\n\n## [Unreleased]\n- not approved\n\n## [0.2.0] - 2026-12-01\n- second\n\n## [0.1.0] - 2026-11-29\n- first\n";
 
 async fn run(testbed: &str, folder: &Path) -> Output {
+    run_on(testbed, folder, None).await
+}
+
+async fn run_on(testbed: &str, folder: &Path, database: Option<&str>) -> Output {
     let changelog = folder.join("CHANGELOG.md");
     std::fs::write(&changelog, CHANGELOG).unwrap();
     tokio::process::Command::new(env!("CARGO_BIN_EXE_release-desk"))
@@ -19,6 +25,7 @@ async fn run(testbed: &str, folder: &Path) -> Output {
             changelog.as_os_str(),
             folder.join("data").as_os_str(),
         ])
+        .args(database)
         .output()
         .await
         .unwrap()

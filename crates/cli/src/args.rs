@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     admin, callbacks, cancel, contract, conversation, destination, doctor, evidence, explain, list,
-    review, serve, status, submit, testbed, watch,
+    review, serve, status, submit, testbed, transfer, watch,
 };
 use crate::failure::Failure;
 use crate::out::Out;
@@ -80,6 +80,15 @@ pub(crate) enum Command {
     /// Hold sends, look after a restore, bind outbox files
     #[command(subcommand, after_help = admin::HELP)]
     Admin(admin::Admin),
+    /// Write the whole store into a file, to move it or to keep it
+    #[command(after_help = transfer::EXPORT_HELP)]
+    Export(transfer::ExportArgs),
+    /// Put an exported store into an empty one
+    #[command(after_help = transfer::IMPORT_HELP)]
+    Import(transfer::ImportArgs),
+    /// Bring the store's schema to the newest version
+    #[command(after_help = transfer::MIGRATE_HELP)]
+    Migrate,
     /// Look for what is wrong here, and say what to do about it
     #[command(after_help = doctor::HELP)]
     Doctor(doctor::Args),
@@ -144,6 +153,9 @@ impl Command {
             Self::CheckAgain(args) => review::check_again(args, config, out).await,
             Self::Cancel(args) => cancel::run(args, config, out).await,
             Self::Admin(command) => admin::run(command, config, out).await,
+            Self::Export(args) => transfer::export(args, config, out).await,
+            Self::Import(args) => transfer::import(args, config, out).await,
+            Self::Migrate => transfer::migrate(config, out).await,
             Self::Doctor(args) => doctor::run(args, config, out).await,
             Self::Explain(args) => explain::run(&args, out),
             #[cfg(feature = "proof")]

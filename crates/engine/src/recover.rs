@@ -1,7 +1,7 @@
 //! What a former process left: found at start, before anything is carried out.
 
 use factum_core::{ActionId, Lane, State, Timestamp};
-use factum_store::{Filter, Restore, StoreError, StoreErrorKind};
+use factum_store::{Filter, IMPORTED_AT, Restore, StoreError, StoreErrorKind};
 
 use crate::driver::{Driver, Event};
 use crate::left_behind::{left_behind, restored};
@@ -23,6 +23,7 @@ pub(crate) async fn recover(
         // Other workers go on with theirs. What nobody looks after is picked up lane by lane; leases tell when a mark is old.
         return Ok(());
     }
+    let imported_at = imported_at(shared).await?;
     let mut after = None;
     let mut recovered = 0usize;
     loop {
@@ -30,7 +31,7 @@ pub(crate) async fn recover(
         let Some(last) = due.last() else { break };
         after = Some((last.at, last.action));
         for row in due {
-            let looked = look_after(shared, row.action, restore, gone_at).await;
+            let looked = look_after(shared, row.action, restore, gone_at, imported_at).await;
             let at = match looked {
                 Ok(Some(recorded_at)) => {
                     recovered += 1;
@@ -77,16 +78,26 @@ pub(crate) async fn recover(
     Ok(())
 }
 
+/// Since when the store is where it is, if it was moved here.
+async fn imported_at(shared: &Shared) -> Result<Timestamp, StoreError> {
+    let since = shared.store.setting(IMPORTED_AT).await?;
+    let since = since.and_then(|since| since.parse().ok());
+    Ok(since.map_or(Timestamp::EARLIEST, Timestamp::from_micros))
+}
+
 /// Records what a start has to record about one action. When that was, if there was anything.
 async fn look_after(
     shared: &Shared,
     action: ActionId,
     restore: Option<&Restore>,
     gone_at: Option<Timestamp>,
+    imported_at: Timestamp,
 ) -> Result<Option<Timestamp>, StoreError> {
     let Some(record) = shared.store.load(action).await? else {
         return Ok(None);
     };
+    // Of the processes that worked on it elsewhere nobody here knows that they are dead; their leases tell.
+    let gone_at = gone_at.filter(|_| record.action.intent.submitted_at > imported_at);
     let facts = left_behind(shared.worker, &record, restore, gone_at);
     if facts.is_empty() {
         return Ok(None);

@@ -25,7 +25,6 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use action::{Fixed, head_text, read_head};
 pub(crate) use fact::{fact_text, read_fact};
-#[cfg(feature = "sqlite")]
 pub(crate) use plain::{hex, unhex};
 pub(crate) use report::{read_readings, readings_text};
 

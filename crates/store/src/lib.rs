@@ -26,6 +26,8 @@ pub mod report;
 mod shared;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub mod transfer;
 
 // The submissions are shared with the integration tests, which know the crate by this name.
 #[cfg(all(test, feature = "sqlite"))]
@@ -44,7 +46,7 @@ use factum_core::{ActionId, Evidence, Fact, IdentityHash, Lane, Span, Timestamp,
 pub use memory::MemoryStore;
 pub use record::{
     Action, Admission, Admitted, Claim, Claimed, Committed, Content, Conversation, Due, Filter,
-    MemberHash, NextRow, Record, Recorded, Reserved, Restore,
+    IMPORTED_AT, MemberHash, NextRow, RETIRED, Record, Recorded, Reserved, Restore,
 };
 pub use register::{Change, Changed, Entry, EntryFilter, EntryKey, EntryVersion, Kind, Registered};
 pub use report::{Delivered, KeptReport, Name, Reading, Report, ReportFilter, ReportId, Site};

@@ -20,6 +20,7 @@ mod reports;
 mod row;
 mod schema;
 mod session;
+mod transfer;
 mod write;
 
 use std::collections::BTreeMap;
@@ -115,8 +116,18 @@ impl PostgresStore {
     ///
     /// # Errors
     /// `Database` for a connection string that cannot be read; `Unavailable` if the database is not there; `TooNew`;
-    /// `Unsuitable` if the store was made with other keys.
+    /// `Unsuitable` if the store was made with other keys, or was moved.
     pub async fn open(options: Options) -> Result<Self, StoreError> {
+        let store = Self::open_to_move(options).await?;
+        store.check_in_use().await?;
+        Ok(store)
+    }
+
+    /// The same for a store that is to be exported or filled: it may have been moved before. Nothing else is to be done with it.
+    ///
+    /// # Errors
+    /// As [`PostgresStore::open`].
+    pub async fn open_to_move(options: Options) -> Result<Self, StoreError> {
         let config: tokio_postgres::Config =
             options
                 .url

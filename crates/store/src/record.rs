@@ -11,6 +11,13 @@ use factum_core::{
 use crate::register::Change;
 use crate::report::Name;
 
+/// The setting of a store that was moved, with who said so: nothing opens it for work any more.
+pub const RETIRED: &str = "retired";
+
+/// The setting that says since when a moved store is where it is. Of the processes that worked on it before, nobody here knows that
+/// they are dead.
+pub const IMPORTED_AT: &str = "imported_at";
+
 /// Everything about an action that is fixed at submission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {

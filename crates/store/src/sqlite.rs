@@ -21,6 +21,7 @@ mod row;
 mod schema;
 mod sums;
 mod tail;
+mod transfer;
 mod verify;
 mod writer;
 
@@ -48,6 +49,7 @@ use crate::report::{Delivered, KeptReport, Name, Report, ReportFilter};
 use crate::shared::{Claims, Fence};
 use crate::{Answer, Store, StoreError, StoreErrorKind};
 
+pub use self::transfer::export;
 pub use self::verify::Verified;
 pub use crate::keys::StoreKeys;
 

@@ -21,4 +21,5 @@ pub(crate) mod status;
 pub(crate) mod submit;
 pub(crate) mod submit_file;
 pub(crate) mod testbed;
+pub(crate) mod transfer;
 pub(crate) mod watch;

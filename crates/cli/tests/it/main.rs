@@ -16,6 +16,7 @@ mod destination;
 mod doctor;
 mod explain;
 mod file;
+mod moving;
 mod pgbouncer;
 mod postgres;
 mod probe;

@@ -134,5 +134,20 @@ async fn a_copied_file_is_refused_until_somebody_says_so() {
     );
     outbox::accept(factum.engine(), &copy).await.unwrap();
     factum.outbox(&copy).await.unwrap();
+    // Another file where that one was: what it holds is nobody's word yet.
+    let other = folder.path().join("other.db");
+    let rows = application(&other);
+    let body =
+        r#"{"destination":"bed","operation":"key.sync","key":"x","payload":{"business":"x"}}"#;
+    let id = outbox::insert(&rows, body).unwrap();
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        let _ = std::fs::remove_file(folder.path().join(format!("copy.db{suffix}")));
+    }
+    std::fs::copy(&other, &copy).unwrap();
+    let refused = factum.outbox(&copy).await.unwrap_err();
+    assert!(refused.rule.contains("another file"), "{refused}");
+    assert_eq!(row(&application(&copy), id).0, "waiting");
+    let counts = testbed.ledger().counts(&Filter::default());
+    assert_eq!(counts.deliveries, 0, "nothing of it was sent");
     factum.shutdown(Duration::from_secs(5)).await;
 }

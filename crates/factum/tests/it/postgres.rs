@@ -4,6 +4,7 @@
 //! the testbed's ledger.
 
 mod agreement;
+mod moving;
 mod roles;
 
 use std::path::Path;
@@ -123,7 +124,7 @@ fn state_of(error: &tokio_postgres::Error) -> String {
     error.code().unwrap().code().to_owned()
 }
 
-// O: the intent commits with the application's data, or not at all.
+// O, B176: the intent commits with the application's data, or not at all, however often the step is tried before it commits.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs PostgreSQL; ./test starts one"]
 async fn the_intent_commits_with_the_data_or_not_at_all() {
@@ -138,6 +139,18 @@ async fn the_intent_commits_with_the_data_or_not_at_all() {
         .await
         .unwrap();
     rolled_back.rollback().await.unwrap();
+    for attempt in 1..=3 {
+        let step = app.transaction().await.unwrap();
+        let submitted = postgres::submit(&step, &submission("order-3")).await;
+        assert!(
+            !submitted.unwrap().joined,
+            "what was rolled back is not there"
+        );
+        if attempt == 3 {
+            step.commit().await.unwrap();
+        }
+    }
+    rig.sent("order-3").await;
     let tx = app.transaction().await.unwrap();
     tx.execute("INSERT INTO orders VALUES (2)", &[])
         .await
@@ -153,6 +166,7 @@ async fn the_intent_commits_with_the_data_or_not_at_all() {
     let outcome = factum.wait(ticket, PATIENCE).await.unwrap();
     assert!(matches!(outcome, Outcome::Done(Some(_))), "{outcome:?}");
     assert_eq!((rig.effects("order-1"), rig.effects("order-2")), (0, 1));
+    assert_eq!(rig.effects("order-3"), 1);
     factum.shutdown(Duration::from_secs(5)).await;
 }
 

@@ -181,14 +181,7 @@ impl Inner {
             .connections
             .rows(READING, Does::Reads, sql, &values)
             .await?;
-        Ok(rows
-            .iter()
-            .map(|row| EntryVersion {
-                version: number(row),
-                body: row.get(1),
-                changed: changed(row, 2),
-            })
-            .collect())
+        Ok(rows.iter().map(version).collect())
     }
 
     /// Forgets old entries of a kind.
@@ -222,7 +215,7 @@ impl Inner {
     }
 }
 
-fn lane(key: &EntryKey) -> i16 {
+pub(super) fn lane(key: &EntryKey) -> i16 {
     i16::from(key.lane().0)
 }
 
@@ -238,8 +231,17 @@ fn changed(row: &Row, from: usize) -> Changed {
     }
 }
 
+/// A row of `entry_version`.
+pub(super) fn version(row: &Row) -> EntryVersion {
+    EntryVersion {
+        version: number(row),
+        body: row.get(1),
+        changed: changed(row, 2),
+    }
+}
+
 /// A row of `entry`.
-fn entry(kind: Kind, row: &Row) -> Result<Entry, StoreError> {
+pub(super) fn entry(kind: Kind, row: &Row) -> Result<Entry, StoreError> {
     let (tenant, id): (String, String) = (row.get(2), row.get(3));
     let lane = u8::try_from(row.get::<_, i16>(0)).map(Lane);
     let version = u64::try_from(row.get::<_, i64>(4));

@@ -291,7 +291,7 @@ fn place(id: &ReportId) -> (i16, &[u8]) {
 }
 
 /// A row of `report`; `None` if it cannot be read.
-fn kept(row: &Row) -> Option<KeptReport> {
+pub(super) fn kept(row: &Row) -> Option<KeptReport> {
     let action: Option<uuid::Uuid> = row.get(7);
     Some(KeptReport {
         no: u64::try_from(row.get::<_, i64>(0)).ok()?,

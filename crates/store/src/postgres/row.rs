@@ -120,6 +120,15 @@ fn evidence(no: i64, at: i64, fact: &str) -> Result<Evidence, Damage> {
     })
 }
 
+/// The log of an action, where its row holds that too.
+pub(super) fn log_of(
+    doing: &'static str,
+    id: ActionId,
+    row: &Row,
+) -> Result<Vec<Evidence>, StoreError> {
+    log(row).map_err(|how| damaged(doing, id, how))
+}
+
 /// A row of the log alone.
 pub(super) fn one_evidence(
     doing: &'static str,

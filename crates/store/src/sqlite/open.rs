@@ -21,6 +21,8 @@ use super::tail::{self, Found, Keeper, Progress, Tail};
 use super::writer::{Work, Writer};
 use super::{Opened, Options, SqliteStore, place, schema};
 use crate::clock::RisingClock;
+use crate::record::RETIRED;
+use crate::transfer::check_in_use;
 use crate::{StoreError, StoreErrorKind, shared};
 
 const DOING: &str = "opening the store";
@@ -222,6 +224,7 @@ fn read_files(options: &Options, sums: &Sums, beside_path: &Path) -> Result<File
             StoreErrorKind::Corrupt { what, how },
         ));
     }
+    check_in_use(kept::setting(&conn, sums, RETIRED, DOING)?)?;
     Ok(Files { conn, meta, beside })
 }
 

@@ -193,25 +193,78 @@ impl Reader {
         key: &EntryKey,
     ) -> Result<Vec<EntryVersion>, StoreError> {
         let (conn, sums, _) = self.parts();
-        let sql = while_doing(READING);
-        let mut statement = conn
-            .prepare_cached(include_str!("sql/entry_history.sql"))
-            .map_err(&sql)?;
-        let mut rows = statement
-            .query(params![key.kind.word(), key.tenant, key.id])
-            .map_err(&sql)?;
-        let mut found = Vec::new();
-        while let Some(row) = rows.next().map_err(&sql)? {
-            if !sums
-                .holds("entry_version", row, VERSION_COLUMNS)
-                .map_err(&sql)?
-            {
-                return Err(damaged(format!("a version of {}", what(key))));
-            }
-            found.push(version(row).map_err(&sql)?);
-        }
-        Ok(found)
+        versions(conn, sums, key)
     }
+}
+
+/// All versions of an entry, in their order.
+fn versions(
+    conn: &Connection,
+    sums: &Sums,
+    key: &EntryKey,
+) -> Result<Vec<EntryVersion>, StoreError> {
+    let sql = while_doing(READING);
+    let mut statement = conn
+        .prepare_cached(include_str!("sql/entry_history.sql"))
+        .map_err(&sql)?;
+    let mut rows = statement
+        .query(params![key.kind.word(), key.tenant, key.id])
+        .map_err(&sql)?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next().map_err(&sql)? {
+        if !sums
+            .holds("entry_version", row, VERSION_COLUMNS)
+            .map_err(&sql)?
+        {
+            return Err(damaged(format!("a version of {}", what(key))));
+        }
+        found.push(version(row).map_err(&sql)?);
+    }
+    Ok(found)
+}
+
+/// Every entry of a kind with all its versions, in the order of their names.
+pub(super) fn all(
+    conn: &Connection,
+    sums: &Sums,
+    kind: Kind,
+) -> Result<Vec<(Entry, Vec<EntryVersion>)>, StoreError> {
+    let sql = while_doing(READING);
+    let mut statement = conn
+        .prepare_cached(include_str!("sql/entry_list.sql"))
+        .map_err(&sql)?;
+    let mut rows = statement
+        .query(params![kind.word(), "", ""])
+        .map_err(&sql)?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next().map_err(&sql)? {
+        let entry = entry(sums, kind, row).map_err(&sql)??;
+        let versions = versions(conn, sums, &entry.key)?;
+        found.push((entry, versions));
+    }
+    Ok(found)
+}
+
+/// Writes an entry as it stood elsewhere: its versions, one after the other.
+pub(super) fn put(
+    conn: &Connection,
+    sums: &Sums,
+    entry: &Entry,
+    versions: Vec<EntryVersion>,
+) -> rusqlite::Result<()> {
+    for version in versions {
+        let change = Change {
+            key: entry.key.clone(),
+            expected: version.version - 1,
+            body: version.body,
+            label: entry.label.clone(),
+            due: entry.due,
+            by: version.changed.by,
+            why: version.changed.why,
+        };
+        write(conn, sums, &change, version.changed.at)?;
+    }
+    Ok(())
 }
 
 /// Entries and versions that are not what was written.

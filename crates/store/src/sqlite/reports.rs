@@ -13,9 +13,11 @@ use super::writer::Work;
 use crate::encoding::{read_readings, readings_text};
 use crate::matching::{self, Known, REPORTS_MAX, Shelf};
 use crate::report::{Delivered, KeptReport, Report, ReportFilter, ReportId, Site};
-use crate::{StoreError, shared};
+use crate::{StoreError, StoreErrorKind, shared};
 
 pub(super) const DELIVERING: &str = "keeping a report";
+
+const READING_ALL: &str = "exporting reports";
 
 const REPORT_COLUMNS: usize = 9;
 const KNOWN_COLUMNS: usize = 4;
@@ -99,7 +101,12 @@ fn known_sum(sums: &Sums, name: &[u8], id: ActionId) -> Sum {
     )
 }
 
-fn know(conn: &Connection, sums: &Sums, id: ActionId, name: &[u8; 32]) -> rusqlite::Result<()> {
+pub(super) fn know(
+    conn: &Connection,
+    sums: &Sums,
+    id: ActionId,
+    name: &[u8; 32],
+) -> rusqlite::Result<()> {
     conn.prepare_cached(include_str!("sql/known_by_insert.sql"))?
         .execute(params![
             name,
@@ -266,6 +273,70 @@ fn kept(sums: &Sums, row: &Row) -> rusqlite::Result<Option<KeptReport>> {
         },
         action: action.map(ActionId::from_bytes),
     }))
+}
+
+/// Every report, oldest first. One that is not what was written is an error: an export is whole.
+pub(super) fn all(conn: &Connection, sums: &Sums) -> Result<Vec<KeptReport>, StoreError> {
+    let sql = while_doing(READING_ALL);
+    let mut statement = conn
+        .prepare(include_str!("sql/report_scan.sql"))
+        .map_err(&sql)?;
+    let mut rows = statement.query([]).map_err(&sql)?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next().map_err(&sql)? {
+        match kept(sums, row).map_err(&sql)? {
+            Some(kept) => found.push(kept),
+            None => {
+                let what = format!("report {}", unsigned(row, 9).map_err(&sql)?);
+                let how = "the row does not match its checksum".to_owned();
+                let kind = StoreErrorKind::Corrupt { what, how };
+                return Err(StoreError::new(READING_ALL, kind));
+            }
+        }
+    }
+    found.sort_by_key(|kept| kept.no);
+    Ok(found)
+}
+
+/// Writes a report as it was kept elsewhere.
+pub(super) fn put(conn: &Connection, sums: &Sums, kept: &KeptReport) -> rusqlite::Result<()> {
+    let report = &kept.report;
+    let readings = readings_text(&report.readings);
+    conn.prepare_cached(include_str!("sql/report_import.sql"))?
+        .execute(params![
+            signed(kept.no),
+            report.id.0,
+            kept.at.as_micros(),
+            report.site.tenant,
+            report.site.destination,
+            readings,
+            report.body,
+            kept.action.map(lane),
+            kept.action.map(ActionId::to_bytes),
+            report_sum(sums, kept, &readings),
+        ])?;
+    let mut name_insert = conn.prepare_cached(include_str!("sql/report_name_insert.sql"))?;
+    for known in matching::names_on(report) {
+        name_insert.execute(params![known.hash(), signed(kept.no)])?;
+    }
+    Ok(())
+}
+
+/// The names of an action, as they are indexed.
+pub(super) fn names_of(
+    conn: &Connection,
+    sums: &Sums,
+    id: ActionId,
+) -> rusqlite::Result<Vec<[u8; 32]>> {
+    let mut statement = conn.prepare_cached(include_str!("sql/known_by_of.sql"))?;
+    let mut rows = statement.query(params![lane(id), id.to_bytes()])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        if sums.holds("known_by", row, KNOWN_COLUMNS)? {
+            found.push(row.get(0)?);
+        }
+    }
+    Ok(found)
 }
 
 /// Reports and names that are not what was written.

@@ -120,6 +120,23 @@ fn refuse_foreign(conn: &Connection, path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Refuses a file whose schema is not the one that is known here: it is only read, and so not brought up to date.
+pub(super) fn version_is_known(conn: &Connection) -> Result<(), StoreError> {
+    refuse_foreign(conn, Path::new(conn.path().unwrap_or_default()))?;
+    let found: i64 = conn
+        .pragma_query_value(None, "user_version", |row| row.get(0))
+        .map_err(while_doing(DOING))?;
+    if found == version_known() {
+        return Ok(());
+    }
+    let path = conn.path().unwrap_or_default().to_owned();
+    let why = "an older program wrote it; open it once with this one".to_owned();
+    Err(StoreError::new(
+        DOING,
+        StoreErrorKind::Unsuitable { path, why },
+    ))
+}
+
 /// Brings the schema to the newest version, one transaction per step. On a schema that is there already it does nothing.
 pub(super) fn migrate(conn: &Connection) -> Result<(), StoreError> {
     const MIGRATING: &str = "migrating the database";

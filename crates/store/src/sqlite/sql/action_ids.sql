@@ -1,0 +1,1 @@
+SELECT id FROM action WHERE id > ?1 ORDER BY id LIMIT ?2

@@ -1,0 +1,1 @@
+SELECT digest FROM contract ORDER BY digest

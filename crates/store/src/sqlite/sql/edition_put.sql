@@ -1,0 +1,1 @@
+UPDATE edition SET number = ?1 WHERE one = 1

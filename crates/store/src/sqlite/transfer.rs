@@ -1,0 +1,224 @@
+//! The whole file out of one moment, while its holder goes on; and an export into an empty file, in one transaction.
+
+use std::io::Write;
+
+use factum_core::{ActionId, Timestamp};
+use rusqlite::types::FromSql;
+use rusqlite::{Connection, params};
+
+use super::fault::while_doing;
+use super::register;
+use super::row::{self, Standing, signed};
+use super::schema::{connect_reader, version_is_known};
+use super::sums::Sums;
+use super::writer::Work;
+use super::{Options, SqliteStore, kept, reports};
+use crate::encoding::hex;
+use crate::record::{IMPORTED_AT, RETIRED, Restore};
+use crate::register::Kind;
+use crate::transfer::{
+    ActionLine, Counts, EntryLine, Import, Line, Newest, RestoreLine, Writer, bytes, check_empty,
+    is_moved, kept_report, report_line,
+};
+use crate::{StoreError, StoreErrorKind, shared};
+
+const EXPORTING: &str = "exporting the store";
+pub(super) const IMPORTING: &str = "importing a store";
+
+/// Actions that are looked up at once.
+const PAGE: i64 = 500;
+
+/// Writes everything of one moment. Whoever holds the store goes on meanwhile.
+///
+/// # Errors
+/// `Unsuitable` if there is no store, `Corrupt` for a row that is not what was written, or what the disk says.
+pub fn export(options: &Options, out: &mut (dyn Write + Send)) -> Result<Counts, StoreError> {
+    let sql = while_doing(EXPORTING);
+    if !options.path.exists() {
+        let path = options.path.display().to_string();
+        let why = "there is no store to export".to_owned();
+        let kind = StoreErrorKind::Unsuitable { path, why };
+        return Err(StoreError::new(EXPORTING, kind));
+    }
+    let conn = connect_reader(&options.path)?;
+    version_is_known(&conn)?;
+    // One snapshot from the first read on.
+    conn.execute_batch("BEGIN").map_err(&sql)?;
+    let sums = Sums::new(&options.keys);
+    let retired = kept::setting(&conn, &sums, RETIRED, EXPORTING)?.is_some();
+    let mut writer = Writer::begin(out, &options.keys, retired)?;
+    head(&conn, &sums, &mut writer)?;
+    for kind in Kind::ALL {
+        for entry in register::all(&conn, &sums, kind)? {
+            writer.line(&Line::Entry(EntryLine::of(&entry.0, entry.1)))?;
+        }
+    }
+    let mut after = [0; 16];
+    loop {
+        let ids = ids(&conn, after).map_err(&sql)?;
+        let Some(last) = ids.last() else { break };
+        after = last.to_bytes();
+        for id in ids {
+            writer.line(&Line::Action(Box::new(action(&conn, &sums, id)?)))?;
+        }
+    }
+    for kept in reports::all(&conn, &sums)? {
+        writer.line(&Line::Report(report_line(&kept)))?;
+    }
+    writer.end()
+}
+
+/// Contracts, settings, the last restore, the edition.
+fn head(conn: &Connection, sums: &Sums, writer: &mut Writer<'_>) -> Result<(), StoreError> {
+    let sql = while_doing(EXPORTING);
+    for digest in names::<[u8; 32]>(conn, include_str!("sql/contract_all.sql")).map_err(&sql)? {
+        if let Some(text) = kept::contract(conn, sums, digest, EXPORTING)? {
+            let digest = hex(&digest);
+            writer.line(&Line::Contract { digest, text })?;
+        }
+    }
+    for name in names::<String>(conn, include_str!("sql/setting_all.sql")).map_err(&sql)? {
+        if is_moved(&name)
+            && let Some(value) = kept::setting(conn, sums, &name, EXPORTING)?
+        {
+            writer.line(&Line::Setting { name, value })?;
+        }
+    }
+    if let Some(restore) = kept::restore(conn, sums, EXPORTING)? {
+        writer.line(&Line::Restore(RestoreLine::of(&restore)))?;
+    }
+    writer.line(&Line::Edition(register::edition(conn).map_err(sql)?))
+}
+
+fn names<T: FromSql>(conn: &Connection, statement: &str) -> rusqlite::Result<Vec<T>> {
+    conn.prepare(statement)?
+        .query_map([], |row| row.get(0))?
+        .collect()
+}
+
+fn ids(conn: &Connection, after: [u8; 16]) -> rusqlite::Result<Vec<ActionId>> {
+    conn.prepare_cached(include_str!("sql/action_ids.sql"))?
+        .query_map(params![after, PAGE], |row| {
+            Ok(ActionId::from_bytes(row.get(0)?))
+        })?
+        .collect()
+}
+
+fn action(conn: &Connection, sums: &Sums, id: ActionId) -> Result<ActionLine, StoreError> {
+    let record = row::read_record(conn, sums, id, EXPORTING)?;
+    let gone = || row::damaged(EXPORTING, id, "its rows are missing".to_owned());
+    let record = record.ok_or_else(gone)?;
+    let evidence = row::read_evidence(conn, sums, id, EXPORTING)?;
+    let names = reports::names_of(conn, sums, id).map_err(while_doing(EXPORTING))?;
+    Ok(ActionLine::of(&record, &evidence, &names))
+}
+
+impl SqliteStore {
+    /// Takes the store out of use: nothing opens it for work any more, and its exports say so.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub async fn retire(&self, by: String) -> Result<(), StoreError> {
+        crate::Store::set_setting(self, RETIRED, Some(by)).await
+    }
+
+    /// Puts an export into this empty store, all or nothing. Where the exported store was still in use, this one stands under a
+    /// restore: nothing is sent before an operator releases it (R18).
+    ///
+    /// # Errors
+    /// `Unsuitable` if something is recorded here, or for what is wrong with the export; nothing was written.
+    pub async fn import(&self, import: Import) -> Result<Counts, StoreError> {
+        self.command(
+            (IMPORTING, super::Kind::Writes),
+            move |work| take_in(work, import),
+            |_, _| {},
+        )
+        .await
+    }
+}
+
+fn take_in(work: &mut Work, mut import: Import) -> Result<Counts, StoreError> {
+    let sql = while_doing(IMPORTING);
+    let (actions, reports, entries) = work
+        .conn
+        .query_row(include_str!("sql/store_filled.sql"), [], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })
+        .map_err(&sql)?;
+    check_empty(actions, reports, entries)?;
+    work.write();
+    let mut newest = Newest::new();
+    while let Some(line) = import.next()? {
+        take_line(work, &import, line, &mut newest)?;
+    }
+    let now = work.now();
+    newest.check(now)?;
+    if !import.is_retired() {
+        let earlier = kept::restore(&work.conn, &work.sums, IMPORTING)?;
+        let restore = shared::restored_again(earlier.as_ref(), newest.last(), now);
+        kept::put_restore(&work.conn, &work.sums, &restore).map_err(&sql)?;
+    }
+    let at = now.as_micros().to_string();
+    kept::put_setting(&work.conn, &work.sums, IMPORTED_AT, Some(&at)).map_err(sql)?;
+    Ok(import.counts())
+}
+
+fn take_line(
+    work: &mut Work,
+    import: &Import,
+    line: Line,
+    newest: &mut Newest,
+) -> Result<(), StoreError> {
+    let wrong = |why: String| import.wrong(&why);
+    let sql = while_doing(IMPORTING);
+    match line {
+        Line::Factum { .. } | Line::End { .. } => Ok(()),
+        Line::Contract { digest, text } => {
+            let digest = bytes(&digest).map_err(wrong)?;
+            kept::keep_contract(&work.conn, &work.sums, digest, &text)
+                .map(|_| ())
+                .map_err(sql)
+        }
+        Line::Setting { name, value } => {
+            kept::put_setting(&work.conn, &work.sums, &name, Some(&value)).map_err(sql)
+        }
+        Line::Restore(restore) => {
+            let restore: Restore = restore.read();
+            newest.see(restore.at);
+            kept::put_restore(&work.conn, &work.sums, &restore).map_err(sql)
+        }
+        Line::Edition(number) => work
+            .conn
+            .execute(include_str!("sql/edition_put.sql"), [signed(number)])
+            .map(|_| ())
+            .map_err(sql),
+        Line::Entry(entry) => {
+            let (entry, versions) = entry.read().map_err(wrong)?;
+            newest.see(entry.changed.at);
+            register::put(&work.conn, &work.sums, &entry, versions).map_err(sql)
+        }
+        Line::Action(action) => {
+            let (record, evidence, names) = action.read().map_err(wrong)?;
+            let id = record.id();
+            let (conn, sums) = (&work.conn, &work.sums);
+            newest.see(record.action.intent.submitted_at);
+            if !row::insert_action(conn, sums, &record.action).map_err(&sql)? {
+                return Err(wrong("its identity was there before".to_owned()));
+            }
+            row::insert_standing(conn, sums, &Standing::of(&record)).map_err(&sql)?;
+            for one in &evidence {
+                newest.see(one.at);
+                row::insert_evidence(conn, sums, id, one).map_err(&sql)?;
+            }
+            names
+                .iter()
+                .try_for_each(|name| reports::know(conn, sums, id, name))
+                .map_err(sql)
+        }
+        Line::Report(report) => {
+            newest.see(Timestamp::from_micros(report.at));
+            let kept = kept_report(report).map_err(wrong)?;
+            reports::put(&work.conn, &work.sums, &kept).map_err(sql)
+        }
+    }
+}

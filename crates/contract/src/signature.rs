@@ -5,6 +5,7 @@
 
 mod published;
 
+use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1, ParsedPublicKey, UnparsedPublicKey};
 use factum_core::{Span, Timestamp};
 use hmac::{Hmac, KeyInit, Mac};
 use sha1::Sha1;
@@ -58,6 +59,8 @@ words! {
         Square = "square",
         /// In each item of the body, over eight members.
         Adyen = "adyen",
+        /// An elliptic-curve signature over `{timestamp}{body}`; the secret is the public key.
+        Sendgrid = "sendgrid",
     }
 }
 words! {
@@ -222,6 +225,14 @@ impl Signature {
                 signed: text("{url}{body}"),
                 ..plain
             },
+            // twilio.com/docs/sendgrid, "Event Webhook Security Features", read 2026-11-30
+            Scheme::Sendgrid => Self {
+                header: text("x-twilio-email-event-webhook-signature"),
+                encoding: Encoding::Base64,
+                signed: text("{timestamp}{body}"),
+                timestamp: Some(text("x-twilio-email-event-webhook-timestamp")),
+                ..plain
+            },
             Scheme::Basic => Self {
                 header: text("authorization"),
                 prefix: text("Basic "),
@@ -270,6 +281,7 @@ impl Signature {
             | Scheme::Slack
             | Scheme::StandardWebhooks
             | Scheme::Square
+            | Scheme::Sendgrid
             | Scheme::Twilio
             | Scheme::Mailgun
             | Scheme::Adyen
@@ -279,11 +291,14 @@ impl Signature {
                 let (url, name) = (delivery.url.unwrap_or_default(), name.unwrap_or_default());
                 let text = self.text_to_sign(delivery.body, url, time, name);
                 let fits = |given: &&str| {
-                    let mac = match self.encoding {
+                    let signature = match self.encoding {
                         Encoding::Hex => unhex(given),
                         Encoding::Base64 => base64::decode(given),
                     };
-                    mac.is_some_and(|mac| self.algorithm.fits(&secret, &text, &mac))
+                    signature.is_some_and(|signature| match self.scheme {
+                        Scheme::Sendgrid => ecdsa_fits(&secret, &text, &signature),
+                        _ => self.algorithm.fits(&secret, &text, &signature),
+                    })
                 };
                 if !candidates.iter().any(fits) {
                     return Err(CallbackRefused::Wrong);
@@ -332,6 +347,7 @@ impl Signature {
             | Scheme::Twilio
             | Scheme::Mailgun
             | Scheme::Square
+            | Scheme::Sendgrid
             | Scheme::Adyen
             | Scheme::Basic => vec![written],
         };
@@ -347,13 +363,21 @@ impl Signature {
         Ok((time, stripped))
     }
 
+    /// The key in the secret as the scheme writes it: a MAC's, or the public one of whoever signs.
     pub(crate) fn secret(&self, secret: &[u8]) -> Result<Vec<u8>, CallbackRefused> {
-        if self.scheme != Scheme::StandardWebhooks {
-            return Ok(secret.to_vec());
-        }
+        let prefix = match self.scheme {
+            Scheme::StandardWebhooks => "whsec_",
+            Scheme::Sendgrid => "",
+            _ => return Ok(secret.to_vec()),
+        };
         let text = std::str::from_utf8(secret).map_err(|_| CallbackRefused::Secret)?;
-        let coded = text.trim().strip_prefix("whsec_").unwrap_or(text.trim());
-        base64::decode(coded).ok_or(CallbackRefused::Secret)
+        let coded = text.trim().strip_prefix(prefix).unwrap_or(text.trim());
+        let key = base64::decode(coded).ok_or(CallbackRefused::Secret)?;
+        if self.scheme == Scheme::Sendgrid {
+            let parsed = ParsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, &key);
+            parsed.map_err(|_| CallbackRefused::Secret)?;
+        }
+        Ok(key)
     }
 
     /// The bytes that are signed. The body stands in them as it came, whatever it holds.
@@ -432,6 +456,12 @@ impl Algorithm {
                 .is_ok_and(|hmac| hmac.chain_update(text).verify_slice(mac).is_ok()),
         }
     }
+}
+
+/// ECDSA on P-256 over SHA-256; the key as a `SubjectPublicKeyInfo`, the signature in DER.
+fn ecdsa_fits(public_key: &[u8], text: &[u8], signature: &[u8]) -> bool {
+    let key = UnparsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, public_key);
+    key.verify(text, signature).is_ok()
 }
 
 /// Equality that takes the same time wherever two texts differ: hashes are compared, and they without haste.

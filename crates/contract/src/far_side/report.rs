@@ -132,8 +132,8 @@ impl FarSide<'_> {
             | Scheme::StandardWebhooks
             | Scheme::Square
             | Scheme::Hmac => mac()?,
-            // These sign members of the body, or its fields in an order of their own.
-            Scheme::Twilio | Scheme::Mailgun | Scheme::Adyen => return None,
+            // These sign members of the body, or its fields in an order of their own; or with a key that only the sender has.
+            Scheme::Twilio | Scheme::Mailgun | Scheme::Adyen | Scheme::Sendgrid => return None,
         };
         let mut report = report.clone();
         if let Some(name) = &signature.id {

@@ -170,7 +170,7 @@ fn read_by(contract: &Contract, answer: &HttpAnswer) {
 }
 
 /// The schemes by which deliveries are signed, and the secret that each is checked with.
-const SCHEMES: [(&str, &str); 11] = [
+const SCHEMES: [(&str, &str); 12] = [
     ("{ scheme = \"stripe\" }", "whsec_fuzz"),
     ("{ scheme = \"github\" }", "s"),
     ("{ scheme = \"slack\" }", "s"),
@@ -189,6 +189,10 @@ const SCHEMES: [(&str, &str); 11] = [
     ("{ scheme = \"mailgun\" }", "s"),
     ("{ scheme = \"square\" }", "s"),
     ("{ scheme = \"adyen\" }", "00112233445566778899aabbccddeeff"),
+    (
+        "{ scheme = \"sendgrid\" }",
+        "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE83T4O/n84iotIvIW4mdBgQ/7dAfSmpqIM8kF9mN1flpVKS3GRqe62gw+2fNNRaINXvVpiglSI8eNEc6wEA3F+g==",
+    ),
 ];
 
 static SIGNED: LazyLock<Vec<(Contract, &str)>> = LazyLock::new(|| {

@@ -200,6 +200,51 @@ fn adyen() {
 }
 
 #[test]
+fn sendgrid() {
+    // The known answer in SendGrid's own libraries (`EventWebhook`): public key, signature, time and body.
+    const KEY: &str = "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE83T4O/n84iotIvIW4mdBgQ/7dAfSmpqIM8kF9mN1flpVKS3GRqe62gw+2fNNRaINXvVpiglSI8eNEc6wEA3F+g==";
+    const SIGNATURE: &str = "MEUCIGHQVtGj+Y3LkG9fLcxf3qfI10QysgDWmMOVmxG0u6ZUAiEAyBiXDWzM+uOe5W0JuG+luQAbPIqHh89M15TluLtEZtM=";
+    const SIGNED_AT: i64 = 1_600_112_502;
+    const BODY: &str = "[{\"email\":\"hello@world.com\",\"event\":\"dropped\",\"reason\":\"Bounced Address\",\
+        \"sg_event_id\":\"ZHJvcC0xMDk5NDkxOS1MUnpYbF9OSFN0T0doUTRrb2ZTbV9BLTA\",\
+        \"sg_message_id\":\"LRzXl_NHStOGhQ4kofSm_A.filterdrecv-p3mdw1-756b745b58-kmzbl-18-5F5FC76C-9.0\",\
+        \"smtp-id\":\"<LRzXl_NHStOGhQ4kofSm_A@ismtpd0039p1iad1.sendgrid.net>\",\"timestamp\":1600112492}]\r\n";
+    let contract = signed_by("{ scheme = \"sendgrid\" }");
+    let check = |signature: &str, time: &str, body: &str, key: &str, now: i64| {
+        let headers = [
+            ("X-Twilio-Email-Event-Webhook-Signature", signature),
+            ("X-Twilio-Email-Event-Webhook-Timestamp", time),
+        ];
+        let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let now = Timestamp::from_micros(now * 1_000_000);
+        contract.verify_callback(&headers, body.as_bytes(), key.as_bytes(), now)
+    };
+    let time = SIGNED_AT.to_string();
+    let verified = check(SIGNATURE, &time, BODY, KEY, SIGNED_AT + 5).unwrap();
+    let sent_at = Timestamp::from_micros(SIGNED_AT * 1_000_000);
+    assert_eq!(verified.sent_at, Some(sent_at));
+    let wrong = Err(CallbackRefused::Wrong);
+    let changed = BODY.replace("dropped", "delivered");
+    assert_eq!(check(SIGNATURE, &time, &changed, KEY, SIGNED_AT), wrong);
+    let later = (SIGNED_AT + 1).to_string();
+    assert_eq!(check(SIGNATURE, &later, BODY, KEY, SIGNED_AT), wrong);
+    for signature in ["", "AAAA", "no base64", &SIGNATURE[4..]] {
+        assert_eq!(
+            check(signature, &time, BODY, KEY, SIGNED_AT),
+            wrong,
+            "{signature}"
+        );
+    }
+    let old = Err(CallbackRefused::OutOfTime);
+    assert_eq!(check(SIGNATURE, &time, BODY, KEY, SIGNED_AT + 999), old);
+    // What is no key on the curve is a mistake of the configuration, not of the sender.
+    for key in ["AAAA", &KEY[..KEY.len() - 8], "no base64"] {
+        let refused = check(SIGNATURE, &time, BODY, key, SIGNED_AT);
+        assert_eq!(refused, Err(CallbackRefused::Secret), "{key}");
+    }
+}
+
+#[test]
 fn github() {
     // GitHub's own published example, with its body in place of ours.
     let contract = signed_by("{ scheme = \"github\" }");

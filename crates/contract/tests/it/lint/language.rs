@@ -341,7 +341,7 @@ const REPORTS: &[Row] = &[
         "[product]",
         "[callback]\nmatches = { by = \"reference\", at = \"/r\" }\npositive = { at = \"/t\", exists = true }\nreceipt = \"/id\"\nsignature = { scheme = \"rsa\" }\nsource = { person = \"us\", date = \"2026-11-29\" }\n\n[product]",
         &[
-            "88:24 /callback/signature/scheme unknown_word | write one of stripe, github, slack, standard_webhooks, hmac, shared_secret, basic, twilio, mailgun, square, adyen",
+            "88:24 /callback/signature/scheme unknown_word | write one of stripe, github, slack, standard_webhooks, hmac, shared_secret, basic, twilio, mailgun, square, adyen, sendgrid",
         ],
     ),
     Row(

@@ -3,6 +3,7 @@
 //! Here is what one is started with, and what it may lie about.
 
 mod lie;
+mod script;
 
 use std::collections::BTreeSet;
 
@@ -13,12 +14,14 @@ use crate::ledger::{Kind, Operation, Sent};
 use crate::serve::digest;
 
 pub use lie::Lie;
+pub(crate) use script::Script;
 
 /// A destination that behaves as its contract says: it recognises the operation's requests, keeps keys in their scope for
 /// their window, and answers what the contract reads as the intended class. What the contract does not promise, it does not
 /// do: without a key that is recognised, a repeat is a second effect.
 ///
-/// Any text of a request can script what becomes of it, so that refusals and failures can be met without faults:
+/// Any text of a request can script what becomes of it, so that refusals and failures can be met without faults; in a form,
+/// a query or a path its colon may be written `%3A`:
 ///
 /// | word in the request | what happens |
 /// | --- | --- |

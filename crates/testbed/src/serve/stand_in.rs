@@ -11,7 +11,7 @@ use factum_faults::{Class, Fault, Request};
 use crate::answer::Answer;
 use crate::ledger::{Kind, Mode};
 use crate::shared::Shared;
-use crate::stand_in::StandIn;
+use crate::stand_in::{Script, StandIn};
 use crate::wire::{Head, Trouble, Wire};
 use crate::world::{Delivery, World};
 
@@ -69,8 +69,7 @@ fn recognised(
 
 fn delivery(stand: &StandIn, kind: Kind, request: &HttpRequest, wanted: &Wanted) -> Delivery {
     let sent = stand.sent(request, wanted);
-    let script = ["stand-in:queue", "stand-in:complete-then-fail"];
-    let asked = script.iter().any(|word| sent.body.contains(word));
+    let asked = Script::of(&sent, false).is_some_and(Script::queues);
     let far = stand.far();
     let queued = far.knows(Said::Accepted) && (asked || !far.knows(Said::Done));
     let content = || digest(format!("{} {}", sent.target, sent.body).as_bytes());

@@ -17,7 +17,7 @@ use factum_faults::Fault;
 use super::{Arrival, Delivery, World, blank, micros};
 use crate::answer::Answer;
 use crate::ledger::{Event, Kind, Mode, Row, Sent};
-use crate::stand_in::{Lie, StandIn};
+use crate::stand_in::{Lie, Script, StandIn};
 
 /// What follows from the rows of stand-ins.
 #[derive(Debug, Default)]
@@ -94,38 +94,6 @@ impl Stands {
             } else {
                 self.keys.remove(&space);
             }
-        }
-    }
-}
-
-/// A word in a request that scripts what becomes of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Script {
-    Reject,
-    Decline,
-    Fail,
-    Slow,
-    Queue,
-    CompleteThenFail,
-}
-
-impl Script {
-    /// The word in a request; `again`: the sender has tried before.
-    fn of(sent: &Sent, again: bool) -> Option<Script> {
-        let rest = [&sent.body, &sent.target]
-            .into_iter()
-            .find_map(|text| text.split_once("stand-in:").map(|(_, rest)| rest))?;
-        let end = rest.find(|c: char| !c.is_ascii_lowercase() && c != '-');
-        match &rest[..end.unwrap_or(rest.len())] {
-            "reject" => Some(Script::Reject),
-            "reject-once" => (!again).then_some(Script::Reject),
-            "decline" => Some(Script::Decline),
-            "fail" => Some(Script::Fail),
-            "fail-once" => (!again).then_some(Script::Fail),
-            "slow" => Some(Script::Slow),
-            "queue" => Some(Script::Queue),
-            "complete-then-fail" => Some(Script::CompleteThenFail),
-            _ => None,
         }
     }
 }

@@ -126,6 +126,18 @@ async fn errors_that_are_stored_or_not() {
     }
 }
 
+// A form and a path write the colon of the marker as %3A.
+#[tokio::test]
+async fn a_script_is_found_in_a_form_too() {
+    let (contract, example) = refund();
+    for written in ["stand-in:fail", "stand-in%3Afail", "stand-in%3afail"] {
+        let bed = bed(&contract, None).await;
+        let scripted = changed(&example, "500", written);
+        assert_eq!(send(&bed, &scripted, "a").await.status, 500, "{written}");
+        assert_eq!(effects(&bed, &contract).await, 0, "{written}");
+    }
+}
+
 #[tokio::test]
 async fn the_mark_of_an_answer_that_is_played_again() {
     let (contract, example) = refund();

@@ -172,9 +172,21 @@ async fn callbacks(destination: &Destination, about: &str, report: &mut Report) 
         return;
     }
     if destination.callback_secrets.is_empty() {
+        let mut contracts = destination
+            .operations
+            .values()
+            .filter_map(|op| op.contract.as_ref());
+        let waits = match contracts.any(|own| own.contract.feed().is_some()) {
+            true => {
+                "what is waited for is read from its feed of events, where an operation has one"
+            }
+            false => "none waited for",
+        };
         report.ok(
             about,
-            "its contracts describe callbacks; without `callback = { secrets = [\"env:NAME\"] }` none is taken, and none waited for",
+            format!(
+                "its contracts describe callbacks; without `callback = {{ secrets = [\"env:NAME\"] }}` none is taken, and {waits}"
+            ),
         );
         return;
     }

@@ -202,6 +202,29 @@ fn a_destination_out_of_reach_is_a_warning() {
     );
 }
 
+// Without a secret no delivery is taken; where an operation has a feed of events, its word is waited for all the same.
+#[test]
+fn callbacks_without_a_secret_and_a_feed_of_events() {
+    let folder = Folder::new();
+    for (provider, says) in [
+        ("stripe", "read from its feed of events"),
+        ("github", "none waited for"),
+    ] {
+        let destination = format!(
+            "[destinations.desk]\nprovider = \"{provider}\"\nbase = \"http://127.0.0.1:1\"\n"
+        );
+        folder.write("factum.toml", &destination);
+        let report = folder.run(&["doctor", "--offline", "--json"]).json();
+        let told = findings(&report, "ok");
+        let told: Vec<_> = told
+            .iter()
+            .filter(|told| told.contains("describe callbacks"))
+            .collect();
+        assert_eq!(told.len(), 1, "{report}");
+        assert!(told[0].contains(says), "{provider}: {told:?}");
+    }
+}
+
 #[test]
 fn an_older_copy_of_the_store_is_found_and_held() {
     let bed = Bed::start();

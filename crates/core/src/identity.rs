@@ -1,6 +1,7 @@
 //! What makes two submissions the same action: scope, identity, fingerprint.
 
 use crate::id::{EventId, Lane};
+use crate::mistake::{Mistake, made};
 
 /// Within what an identity is unique. Renewing a grant keeps the scope.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,5 +43,29 @@ impl IdentityHash {
     #[must_use]
     pub fn lane(self) -> Lane {
         Lane(self.0[0])
+    }
+}
+
+/// What a submission comes to under its identity (law 2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resolution {
+    /// No action has this identity: this submission makes it.
+    New,
+    /// The action that the identity names is what was submitted, whatever its state.
+    Joins,
+    /// The identity names an action with other content: refused.
+    Conflicts,
+}
+
+impl Resolution {
+    /// `first` is the fingerprint of the action that the identity names, looked for in the transaction that would record a new one.
+    #[must_use]
+    pub fn of(first: Option<Fingerprint>, submitted: Fingerprint) -> Self {
+        match first {
+            None => Self::New,
+            Some(_) if made(Mistake::JoinMissed) => Self::New,
+            Some(first) if first == submitted || made(Mistake::OtherContentJoins) => Self::Joins,
+            Some(_) => Self::Conflicts,
+        }
     }
 }

@@ -32,7 +32,7 @@ pub use id::{
     ActionId, AttemptId, AttemptNo, Epoch, EventId, EvidenceId, Lane, ProposalDigest, TraceContext,
     WorkerNonce,
 };
-pub use identity::{Fingerprint, Identity, IdentityHash, Scope};
+pub use identity::{Fingerprint, Identity, IdentityHash, Resolution, Scope};
 pub use intent::{Intent, Limits, Preference};
 pub use known::Known;
 pub use next::{Conditions, Next, Step, decide, due_fact};

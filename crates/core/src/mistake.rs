@@ -108,7 +108,9 @@ mistakes! {
     AliasIsAnother "R20" "two names of one effect are taken for two effects"
     NegativeCallbackForAll "R21" "a negative callback speaks for other work than it names"
     ToldWhenItArrives "R22" "what was told is taken for what stood when word of it arrived"
+    MissingIgnored "R27" "a promise that an answer has disproved is relied on"
     ApprovalEndIgnored "R23" "an effect request after the approval ran out"
+    DeclinedIsDone "R30" "what was declined, and recorded there, is taken as done"
     ForeignIsOurs "R31" "somebody else's content counts as ours"
     LeaseOverIsPending "law 5" "a lease that ran out over a mark is taken as never sent"
     TimeoutIsFailure "law 5" "a time-out is taken as a failure to send"
@@ -120,6 +122,8 @@ mistakes! {
     CommitNotFenced "law 6" "a decision is committed although the evidence has moved on"
     WrittenBeforeDurable "law 1" "bytes leave before the mark is durable"
     JoinMissed "law 2" "a submission that is repeated makes a second action"
+    JoinOutsideTransaction "law 2" "whether an identity is known is asked before the transaction that records, and not in it"
+    ReplayIsNew "law 2" "what comes again after a restore is recorded beside the action that the copy knows"
     KeyOfContent "law 9" "the provider key is made from the content and not from the identity"
     DoubtfulMarkSent "R32" "a mark whose commit was not confirmed is written for"
     EvidenceDroppedWhenStale "law 8" "evidence whose commit is refused as stale is dropped"
@@ -133,6 +137,11 @@ mistakes! {
     AcknowledgedUnwritten "law 10" "a submission is answered before it is written"
     FirstPageIsAll "R3" "a lookup ends with its first page"
     EvidenceDoesNotFence "law 6" "recorded evidence does not raise the version that decisions are fenced by"
+    LeftByTheDeadForgotten "law 8" "what a worker that died has left is not looked for"
+    PartsUnescaped "R28" "the parts of a key that is made from a template are joined as they are"
+    CopiedOutboxTaken "R25" "a copy of an outbox file is picked up like the first"
+    BatchAnsweredAsWritten "R26" "what a batch was to write is handed out as durable although the batch was taken back"
+    BytesCountedByAnAnswer "R29" "bytes of a request count as written once something of an answer was read"
 }
 
 /// Whether this mistake is made here.
@@ -143,8 +152,14 @@ pub const fn made(_: Mistake) -> bool {
     false
 }
 
+/// What a thread that is begun here is to do: it makes the mistakes of whoever began it.
+#[cfg(not(feature = "proof"))]
+pub fn carried<R>(deed: impl FnOnce() -> R) -> impl FnOnce() -> R {
+    deed
+}
+
 #[cfg(feature = "proof")]
-pub use self::switch::{made, make_everywhere, making};
+pub use self::switch::{carried, made, make_everywhere, making};
 
 #[cfg(feature = "proof")]
 mod switch {
@@ -173,6 +188,12 @@ mod switch {
         EVERYWHERE.get_or_init(|| mistake);
     }
 
+    /// What a thread that is begun here is to do: it makes the mistakes of whoever began it.
+    pub fn carried<R>(deed: impl FnOnce() -> R) -> impl FnOnce() -> R {
+        let mistake = MADE.get();
+        move || making(mistake, deed)
+    }
+
     /// Does something while this mistake is made on this thread, or none.
     pub fn making<R>(mistake: Option<Mistake>, deed: impl FnOnce() -> R) -> R {
         struct Restore(Option<Mistake>);
@@ -195,6 +216,13 @@ mod switch {
             assert!(!here());
             assert!(making(Some(Mistake::LagLeftOut), here));
             assert!(!making(Some(Mistake::PauseLeftOut), here));
+            let begun = making(Some(Mistake::LagLeftOut), || {
+                std::thread::spawn(carried(here)).join()
+            });
+            assert!(
+                begun.expect("it ends"),
+                "on a thread that is begun meanwhile"
+            );
             let _ = std::panic::catch_unwind(|| {
                 making(Some(Mistake::LagLeftOut), || panic!("on purpose"))
             });

@@ -202,6 +202,9 @@ impl Promises {
     /// What is left of them once this has turned out to be missing.
     #[must_use]
     pub fn without(self, missing: Missing) -> Self {
+        if made(Mistake::MissingIgnored) {
+            return self;
+        }
         let doubted =
             |lookup: &LookupPromise| missing.mark || (missing.key && lookup.by == LookupBy::Key);
         Self {

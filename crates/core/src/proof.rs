@@ -69,6 +69,7 @@ impl<'a> Reader<'a> {
             self.cancelled(mark, attempt),
             self.refused(attempt).then_some(Proof::OwnRefusal),
             self.queued_work_failed(attempt)
+                .filter(|_| self.speaks_for_every_delivery())
                 .map(|_| Proof::QueuedWorkFailed),
             self.ruled_out(mark, attempt).then_some(Proof::Verdict),
         ];

@@ -31,7 +31,7 @@ use crate::shell::{self, About, Change, Message, Shared};
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
 /// The setting under which "sends are held" is kept.
-pub(crate) const PAUSED: &str = "paused";
+pub(crate) use crate::neighbours::PAUSED;
 
 /// The setting that says of which forms the identity hashes in a store may be.
 const IDENTITY_FORM: &str = "identity_form";

@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 
+use factum_core::mistake::{Mistake, made};
 use serde_json::value::RawValue;
 
 use crate::canonical::{Members, canonical};
@@ -266,7 +267,8 @@ fn read<'a, T: serde::Deserialize<'a>>(canonical_text: &'a str) -> Result<T, Pro
 /// Whatever has a meaning between parts is written as %XX, and so is what is not plain to read.
 fn escape_into(key: &mut String, value: &str) {
     for byte in value.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+        let plain = byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
+        if plain || made(Mistake::PartsUnescaped) {
             key.push(char::from(byte));
         } else {
             // Writing to a String cannot fail.
@@ -304,6 +306,15 @@ mod tests {
         assert_ne!(cut("a/b", "c"), cut("a", "b/c"));
         assert_ne!(cut("a%2Fb", "c"), cut("a/b", "c"));
         assert_ne!(cut("é", "c"), cut("e\u{301}", "c"));
+    }
+
+    #[test]
+    fn parts_that_are_joined_as_they_are_are_noticed() {
+        let joined = factum_core::mistake::making(Some(Mistake::PartsUnescaped), || {
+            let cut = |body: &str| key("{args.a}/{args.b}", &of(body)).unwrap();
+            cut(r#""payload":{"a":"a/b","b":"c"}"#) == cut(r#""payload":{"a":"a","b":"b/c"}"#)
+        });
+        assert!(joined);
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub mod key_template;
 pub mod keys;
 pub mod left_behind;
 pub mod messages;
-mod neighbours;
+pub mod neighbours;
 pub mod ordered;
 pub mod problem;
 pub mod reading;

@@ -4,16 +4,19 @@
 //! transaction, is found by looking: each lane is looked after by one living worker. No correctness rests on this: two workers
 //! that want the same action meet at its claim.
 
-use std::sync::atomic::Ordering;
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use factum_core::mistake::{Mistake, made};
 use factum_core::{ActionId, Lane, Span, Timestamp, WorkerNonce};
-use factum_store::{Restore, StoreError};
+use factum_store::{Restore, Store, StoreError};
 
 use crate::driver::Event;
-use crate::engine::PAUSED;
 use crate::recover;
 use crate::shell::Shared;
+
+/// The setting of a store that holds all sends.
+pub const PAUSED: &str = "paused";
 
 /// For how long a worker is taken to live after it said so: a few rounds of looking.
 const LIVES: Span = Span::from_secs(10);
@@ -28,37 +31,87 @@ const PAGE: usize = 512;
 /// while sends are held, hide nobody else's.
 const PAGES: usize = 8;
 
+/// What a worker heard the last time that it looked.
+pub struct Heard<'a> {
+    /// All sends were held.
+    pub paused: &'a AtomicBool,
+    /// No restore waited for its release.
+    pub released: &'a AtomicBool,
+    /// Behind which row the listing of what others left goes on; from the start where there is none.
+    pub overdue_after: &'a Mutex<Option<(Timestamp, ActionId)>>,
+}
+
 /// What is heard from the store about others, as events for the driver, and the lanes that this worker looks after. On a store
 /// that one process holds it hears nothing, and looks after all.
 pub(crate) async fn look(shared: &Shared) -> Result<(Vec<Event>, Vec<Lane>), StoreError> {
-    let store = &shared.store;
+    let heard = Heard {
+        paused: &shared.paused,
+        released: &shared.restore_released,
+        overdue_after: &shared.overdue_after,
+    };
+    let store = shared.store.as_ref();
+    let mut looked = look_at(store, shared.worker, shared.now(), heard).await?;
+    if let Some(restore) = looked.held {
+        let found = look_first(shared, &restore, &looked.lanes).await?;
+        looked.events.extend(found);
+    }
+    Ok((looked.events, looked.lanes))
+}
+
+/// What a look at a shared store brings.
+pub struct Looked {
+    /// For the driver.
+    pub events: Vec<Event>,
+    lanes: Vec<Lane>,
+    /// A restore that nobody has released.
+    held: Option<Restore>,
+}
+
+/// The same, by a worker that knows the store's time to be `now`.
+///
+/// # Errors
+/// What the store says; it is tried again with the next look.
+pub async fn look_at(
+    store: &dyn Store,
+    worker: WorkerNonce,
+    now: Timestamp,
+    heard: Heard<'_>,
+) -> Result<Looked, StoreError> {
     if !store.is_shared() {
-        return Ok((Vec::new(), (0..=u8::MAX).map(Lane).collect()));
+        return Ok(Looked {
+            events: Vec::new(),
+            lanes: (0..=u8::MAX).map(Lane).collect(),
+            held: None,
+        });
     }
     let mut events = Vec::new();
     let paused = store.setting(PAUSED).await?.is_some();
-    if shared.paused.swap(paused, Ordering::Relaxed) != paused {
+    if heard.paused.swap(paused, Ordering::Relaxed) != paused {
         events.push(Event::Paused(paused));
     }
     // With a beat the store looks whether it came from a copy; then what it says of a restore counts.
-    let living = store.beat(shared.worker, LIVES).await?;
-    let lanes = lanes_of(shared.worker, &living);
+    let living = store.beat(worker, LIVES).await?;
+    let lanes = lanes_of(worker, &living);
     let restore = store.restore().await?;
     let held = restore.filter(|restore| restore.released.is_none());
     let released = held.is_none();
-    if shared.restore_released.swap(released, Ordering::Relaxed) != released {
+    if heard.released.swap(released, Ordering::Relaxed) != released {
         events.push(Event::RestoreReleased(released));
     }
-    if let Some(restore) = held {
-        events.extend(look_first(shared, &restore, &lanes).await?);
+    if made(Mistake::LeftByTheDeadForgotten) {
+        return Ok(Looked {
+            events,
+            lanes,
+            held,
+        });
     }
     for _ in 0..PAGES {
-        let after = *cursor(shared);
-        let before = shared.now() - GRACE;
+        let after = *lock(heard.overdue_after);
+        let before = now - GRACE;
         let rows = store.overdue(lanes.clone(), before, after, PAGE).await?;
         let last = rows.last().map(|row| (row.at, row.action));
         let more = rows.len() == PAGE;
-        *cursor(shared) = last.filter(|_| more);
+        *lock(heard.overdue_after) = last.filter(|_| more);
         if !rows.is_empty() {
             events.push(Event::Overdue(rows));
         }
@@ -66,7 +119,11 @@ pub(crate) async fn look(shared: &Shared) -> Result<(Vec<Event>, Vec<Lane>), Sto
             break;
         }
     }
-    Ok((events, lanes))
+    Ok(Looked {
+        events,
+        lanes,
+        held,
+    })
 }
 
 /// After a restore that nobody has released, whoever declared it: what is unsettled in these lanes may have been sent, and is looked
@@ -76,12 +133,7 @@ async fn look_first(
     restore: &Restore,
     lanes: &[Lane],
 ) -> Result<Vec<Event>, StoreError> {
-    let marked_at = || {
-        shared
-            .restore_marked
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    };
+    let marked_at = || lock(&shared.restore_marked);
     if marked_at().is_some_and(|at| at >= restore.at) {
         return Ok(Vec::new());
     }
@@ -99,12 +151,8 @@ async fn look_first(
     Ok(due.collect())
 }
 
-/// Behind which row the next page begins; from the start where there is none.
-fn cursor(shared: &Shared) -> MutexGuard<'_, Option<(Timestamp, ActionId)>> {
-    shared
-        .overdue_after
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The lanes that a worker looks after among those that live: each lane goes to the worker that draws highest for it, so that

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use factum_core::mistake::{Mistake, made};
 use factum_engine::{Code, Engine, Problem};
 use rusqlite::{Connection, OptionalExtension, params};
 use tokio::runtime::Handle;
@@ -154,7 +155,7 @@ async fn bind(
         .iter()
         .find(|(_, bound_place)| **bound_place == place)
         .map(|(other, _)| other.clone());
-    if !accept
+    if !(accept || made(Mistake::CopiedOutboxTaken))
         && let Some(why) = moved
             .map(|from| format!("was picked up at {from} before"))
             .or_else(|| {

@@ -5,5 +5,6 @@
 //! ledger, and both are shown to notice deliberate mistakes ([`factum_core::mistake`]). There is no I/O, clock or task here.
 //! Nothing that users build contains this crate.
 
+pub mod elsewhere;
 pub mod model;
 pub mod simulate;

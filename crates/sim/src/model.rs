@@ -8,6 +8,7 @@
 //! verdict, a send that somebody ordered, a person's own hand, a repeat that the contract calls harmless, a proxy that doubles
 //! what no key tells apart. A pause longer than its margin is not explored.
 
+mod callers;
 mod cases;
 pub mod catalogue;
 mod destination;

@@ -29,7 +29,7 @@ use factum_core::Span;
 pub use laws::{Broken, Tally};
 use operations::Served;
 pub use options::{Options, Trouble};
-pub use self_test::{MISTAKES, Noticed};
+pub use self_test::{Noticed, seeds_for};
 use world::World;
 
 /// Steps of the calm phase at the most.

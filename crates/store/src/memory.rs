@@ -10,7 +10,9 @@ use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use factum_core::mistake::{Mistake, made};
-use factum_core::{ActionId, Evidence, Fact, IdentityHash, Span, State, Timestamp, WorkerNonce};
+use factum_core::{
+    ActionId, Evidence, Fact, IdentityHash, Lane, Resolution, Span, State, Timestamp, WorkerNonce,
+};
 
 use crate::clock::{Clock, RisingClock};
 use crate::matching::{self, Known};
@@ -25,6 +27,8 @@ use crate::{Answer, Store, StoreError, StoreErrorKind};
 /// A store in memory. See the module's documentation.
 pub struct MemoryStore {
     clock: RisingClock,
+    /// Several workers work on it at the same time, as on a server.
+    shared: bool,
     inner: Mutex<Inner>,
 }
 
@@ -41,6 +45,8 @@ struct Inner {
     register: register::Register,
     restore: Option<Restore>,
     stamped: Option<Timestamp>,
+    /// Until when each worker that said so lives.
+    workers: BTreeMap<WorkerNonce, Timestamp>,
 }
 
 #[derive(Clone)]
@@ -55,7 +61,18 @@ impl MemoryStore {
     pub fn new(clock: Clock) -> Self {
         Self {
             clock: RisingClock::new(clock, Timestamp::EARLIEST),
+            shared: false,
             inner: Mutex::default(),
+        }
+    }
+
+    /// An empty store on this clock that several workers share: they tell each other that they live, and find what those that
+    /// died have left.
+    #[must_use]
+    pub fn shared(clock: Clock) -> Self {
+        Self {
+            shared: true,
+            ..Self::new(clock)
         }
     }
 
@@ -71,6 +88,7 @@ impl MemoryStore {
         let inner = self.lock();
         Self {
             clock: RisingClock::new(self.clock.wall_clock(), self.clock.last()),
+            shared: self.shared,
             inner: Mutex::new(Inner {
                 rows: inner.rows.clone(),
                 identities: inner.identities.clone(),
@@ -83,6 +101,7 @@ impl MemoryStore {
                 register: inner.register.clone(),
                 restore: inner.restore.clone(),
                 stamped: inner.stamped,
+                workers: BTreeMap::new(),
             }),
         }
     }
@@ -110,6 +129,15 @@ impl Inner {
         }
     }
 
+    fn due_row(&self, (at, id): &(Timestamp, ActionId)) -> Option<Due> {
+        let row = self.rows.get(id)?;
+        Some(Due {
+            at: *at,
+            action: *id,
+            destination: row.record.action.scope.destination.clone(),
+        })
+    }
+
     fn is_overtaken(&self, record: &Record) -> bool {
         let Some(wanted) = Overtaker::of(&record.action) else {
             return false;
@@ -126,7 +154,11 @@ impl Inner {
     fn admit(&mut self, admission: Admission, now: Timestamp) -> Result<Admitted, StoreError> {
         shared::sound(&admission)?;
         let identity = admission.action.identity_hash;
-        if let Some(first) = self.identities.get(&identity).and_then(|id| self.row(*id)) {
+        let first = self.identities.get(&identity).and_then(|id| self.row(*id));
+        let resolution = shared::resolution(first.as_ref(), &admission.action);
+        if let Some(first) = first
+            && resolution != Resolution::New
+        {
             return Ok(shared::join(first, &admission.action));
         }
         if !self.is_under(admission.under) || !self.register.fits(&admission.entries) {
@@ -353,22 +385,51 @@ impl Store for MemoryStore {
 
     fn due(&self, after: Option<(Timestamp, ActionId)>, limit: usize) -> Answer<'_, Vec<Due>> {
         let inner = self.lock();
-        let destination = |id: &ActionId| {
-            let row = inner.rows.get(id)?;
-            Some(row.record.action.scope.destination.clone())
-        };
+        let rows = inner
+            .due
+            .range((after.map_or(Unbounded, Excluded), Unbounded));
         answer(
-            inner
-                .due
-                .range((after.map_or(Unbounded, Excluded), Unbounded))
-                .take(limit)
-                .filter_map(|(at, id)| {
-                    Some(Due {
-                        at: *at,
-                        action: *id,
-                        destination: destination(id)?,
-                    })
-                })
+            rows.take(limit)
+                .filter_map(|row| inner.due_row(row))
+                .collect(),
+        )
+    }
+
+    fn is_shared(&self) -> bool {
+        self.shared
+    }
+
+    fn beat(&self, worker: WorkerNonce, lease: Span) -> Answer<'_, Vec<WorkerNonce>> {
+        if !self.shared {
+            return answer(vec![worker]);
+        }
+        let now = self.clock.now();
+        let workers = &mut self.lock().workers;
+        workers.retain(|_, until| *until > now);
+        workers.insert(worker, now + lease);
+        answer(workers.keys().copied().collect())
+    }
+
+    fn overdue(
+        &self,
+        lanes: Vec<Lane>,
+        before: Timestamp,
+        after: Option<(Timestamp, ActionId)>,
+        limit: usize,
+    ) -> Answer<'_, Vec<Due>> {
+        if !self.shared {
+            return answer(Vec::new());
+        }
+        let now = self.clock.now();
+        let inner = self.lock();
+        let left = inner
+            .due
+            .range((after.map_or(Unbounded, Excluded), Unbounded))
+            .take_while(|(at, _)| *at < before)
+            .filter(|(_, id)| lanes.contains(&id.lane()) && !inner.claims.is_held(*id, now));
+        answer(
+            left.take(limit)
+                .filter_map(|row| inner.due_row(row))
                 .collect(),
         )
     }

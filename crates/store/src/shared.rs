@@ -4,8 +4,7 @@
 use std::collections::BTreeMap;
 
 use factum_core::evidence::PermissionKind;
-use factum_core::mistake::{Mistake, made};
-use factum_core::{ActionId, Evidence, EvidenceId, Fact, Known, Span, Timestamp};
+use factum_core::{ActionId, Evidence, EvidenceId, Fact, Known, Resolution, Span, Timestamp};
 
 use crate::record::{
     Action, Admission, Admitted, Claim, Filter, NextRow, Record, Recorded, Restore, identity_text,
@@ -73,6 +72,11 @@ impl Claims {
         self.held
             .get(&action)
             .is_some_and(|held| held.token == token && held.until > now)
+    }
+
+    /// Whether anybody holds the action, within a lease.
+    pub(crate) fn is_held(&self, action: ActionId, now: Timestamp) -> bool {
+        self.held.get(&action).is_some_and(|held| held.until > now)
     }
 
     /// Prolongs a hold until `lease` from now; false if it is not this token's any more. It never shortens one.
@@ -216,10 +220,17 @@ pub(crate) fn id_taken() -> StoreError {
 
 const ADMITTING: &str = "recording an action";
 
+/// What a submission comes to under the action that its identity names, if there is one.
+pub(crate) fn resolution(first: Option<&Record>, submitted: &Action) -> Resolution {
+    let first = first.map(|record| record.action.fingerprint);
+    Resolution::of(first, submitted.fingerprint)
+}
+
 /// The answer to a submission whose identity is known: the same intent joins, another one is a conflict.
 pub(crate) fn join(first: Record, submitted: &Action) -> Admitted {
-    if first.action.fingerprint == submitted.fingerprint || made(Mistake::OtherContentJoins) {
-        return Admitted::Joined(Box::new(first));
+    match resolution(Some(&first), submitted) {
+        Resolution::Joins | Resolution::New => return Admitted::Joined(Box::new(first)),
+        Resolution::Conflicts => {}
     }
     let ours = &first.action.members;
     let theirs = &submitted.members;

@@ -2,6 +2,7 @@
 //! feature `proof`.
 
 use std::process::ExitCode;
+use std::time::Instant;
 
 use factum_sim::model::{catalogue, explore_all};
 use serde_json::json;
@@ -13,11 +14,11 @@ use crate::out::Out;
 pub(crate) const HELP: &str = "Examples:\n  factum model\n  factum model --large --json";
 
 /// No setting is explored further than this: it bounds the memory.
-const STATES_MAX: u64 = 12_000_000;
+const STATES_MAX: u64 = 3_000_000;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The large settings: more time, more tries, and a process that may die; some hours and a few gigabytes
+    /// The large settings: more time, more tries, and a process that may die; minutes to an hour, and a gigabyte or two
     #[arg(long)]
     large: bool,
     /// Threads, each with a setting of its own
@@ -31,12 +32,14 @@ pub(crate) fn run(args: &Args, out: Out) -> Result<ExitCode, Failure> {
     } else {
         catalogue::small()
     };
+    let started = Instant::now();
     let report = explore_all(&settings, args.threads, STATES_MAX, |setup, found| {
         out.note(format_args!(
             "{:<100} {:>9} states {:>10} transitions",
             setup.name, found.states, found.transitions
         ));
     });
+    let seconds = started.elapsed().as_secs().max(1);
     let missing: Vec<&str> = report
         .cases
         .missing()
@@ -48,6 +51,8 @@ pub(crate) fn run(args: &Args, out: Out) -> Result<ExitCode, Failure> {
             "settings": report.settings,
             "states": report.states,
             "transitions": report.transitions,
+            "seconds": seconds,
+            "states_per_second": report.states / seconds,
             "cut": report.cut.len(),
             "never_reached": missing,
             "violations": report.violations,
@@ -56,7 +61,7 @@ pub(crate) fn run(args: &Args, out: Out) -> Result<ExitCode, Failure> {
         let (settings, states) = (report.settings, report.states);
         let broken = report.violations.len();
         out.line(format_args!(
-            "{states} states of {settings} settings; {broken} break a law; {} cut at their bound; never reached: {missing:?}",
+            "{states} states of {settings} settings in {seconds} s; {broken} break a law; {} cut at their bound; never reached: {missing:?}",
             report.cut.len()
         ));
         for trace in &report.violations {

@@ -1,14 +1,16 @@
 //! `factum sim`: runs of the simulator from seeds, and the deliberate mistakes that it and the model have to notice. Only in
 //! builds with the feature `proof`.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use factum_core::mistake::Mistake;
-use factum_sim::model::mistakes::shown;
-use factum_sim::simulate::{MISTAKES, Options, Outcome, Simulator, Tally};
+use factum_sim::elsewhere;
+use factum_sim::model::mistakes::{STATES_MAX, shown};
+use factum_sim::simulate::{Options, Outcome, Simulator, Tally, seeds_for};
 use serde_json::{Value, json};
 
 use crate::exit;
@@ -20,14 +22,17 @@ A seed decides everything about a run. One that breaks a law is printed with its
 happened in it; it goes to seeds.txt of the crate sim with a sentence.\n\n\
 Examples:\n  factum sim --seeds 1000 --json\n  factum sim --seed 8434 --explain\n  factum sim --self-test --json";
 
+/// Seeds, unless something else is asked for.
+const SEEDS: u64 = 1_000;
+
 /// Runs that break a law and are shown; the others are counted.
 const SHOWN_MAX: usize = 3;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// How many seeds
-    #[arg(long, value_name = "N", default_value_t = 1_000)]
-    seeds: u64,
+    /// How many seeds [default: 1000]; with --self-test, in how many each mistake is tried, whoever has to notice it
+    #[arg(long, value_name = "N")]
+    seeds: Option<u64>,
     /// No new seed after so long
     #[arg(long, value_name = "M")]
     minutes: Option<u64>,
@@ -50,7 +55,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: Out) -> Result<ExitCode, Failure> {
     if args.self_test {
-        return Ok(self_test(out));
+        return Ok(self_test(args, out));
     }
     if let Some(text) = &args.replay {
         let options = Options::parse(text).map_err(|wrong| {
@@ -93,13 +98,14 @@ fn explore(args: &Args, out: Out) -> ExitCode {
         .minutes
         .map(|minutes| Duration::from_secs(minutes * 60));
     let (next, sum) = (AtomicU64::new(0), Mutex::new(Sum::default()));
+    let seeds = args.seeds.unwrap_or(SEEDS);
     std::thread::scope(|scope| {
         for _ in 0..args.threads.max(1) {
             scope.spawn(|| {
                 let simulator = Simulator::new();
                 while bound.is_none_or(|bound| started.elapsed() < bound) {
                     let n = next.fetch_add(1, Ordering::Relaxed);
-                    if n >= args.seeds {
+                    if n >= seeds {
                         return;
                     }
                     let outcome = simulator.run(&Options::drawn(args.seed + n));
@@ -153,15 +159,16 @@ fn report(sum: &Sum, took: Duration, out: Out) {
     let seconds = took.as_secs().max(1);
     if out.json {
         out.value(&json!({
-            "violations": sum.broken.len(), "seeds": sum.seeds, "seconds": seconds, "states": steps, "actions": actions,
+            "violations": sum.broken.len(), "seeds": sum.seeds, "seconds": seconds, "seeds_per_second": sum.seeds / seconds, "states": steps, "actions": actions,
             "kills": kills, "effects": effects, "duplicates": duplicates, "missing": missing,
             "false_success": false_success, "false_failure": false_failure, "lost": lost,
             "broken": sum.broken.iter().filter_map(broken).collect::<Vec<_>>(),
         }));
     } else {
         out.line(format_args!(
-            "{} seeds in {seconds} s: {actions} actions, {steps} steps, {kills} kills, {effects} effects; {} broke a law",
+            "{} seeds in {seconds} s, {} a second: {actions} actions, {steps} steps, {kills} kills, {effects} effects; {} broke a law",
             sum.seeds,
+            sum.seeds / seconds,
             sum.broken.len()
         ));
     }
@@ -174,43 +181,72 @@ fn broken(outcome: &Outcome) -> Option<Value> {
     Some(json!({"options": options, "law": broken.law, "saw": broken.saw}))
 }
 
-/// Every mistake, by whoever has to notice it.
-fn self_test(out: Out) -> ExitCode {
-    let simulator = Simulator::new();
-    let rows: Vec<Value> = Mistake::ALL
-        .iter()
-        .filter_map(|mistake| noticed(&simulator, *mistake))
-        .inspect(|row| {
-            out.note(format_args!(
-                "{} {}: {}",
-                row["rule"], row["mistake"], row["found"]
-            ));
-        })
-        .collect();
-    let found = rows.iter().filter(|row| row["found"] == true).count();
+/// Every mistake, by whoever has to notice it: the simulator within so many seeds, the model within so many states, or a
+/// test, which is named and not run here.
+fn self_test(args: &Args, out: Out) -> ExitCode {
+    let next = AtomicUsize::new(0);
+    let rows = Mutex::new(BTreeMap::new());
+    std::thread::scope(|scope| {
+        for _ in 0..args.threads.max(1) {
+            scope.spawn(|| {
+                let simulator = Simulator::new();
+                loop {
+                    let n = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(mistake) = Mistake::ALL.get(n) else {
+                        return;
+                    };
+                    let row = noticed(&simulator, *mistake, args.seeds);
+                    out.note(format_args!("{row}"));
+                    let Ok(mut rows) = rows.lock() else { return };
+                    rows.insert(n, row);
+                }
+            });
+        }
+    });
+    let rows = rows.into_inner().unwrap_or_default();
+    let run: Vec<&Value> = rows.values().filter(|row| row["test"].is_null()).collect();
+    let found = run.iter().filter(|row| row["found"] == true).count();
+    let elsewhere = rows.len() - run.len();
     if out.json {
-        out.value(&json!({"deliberate_bugs": rows.len(), "found": found, "mistakes": rows}));
+        let mistakes: Vec<&Value> = rows.values().collect();
+        out.value(&json!({
+            "deliberate_bugs": run.len(), "found": found, "noticed_by_a_test": elsewhere, "mistakes": mistakes,
+        }));
     } else {
         out.line(format_args!(
-            "{found} of {} deliberate mistakes are noticed",
-            rows.len()
+            "{found} of {} deliberate mistakes are noticed; {elsewhere} more are for a test that is named",
+            run.len()
         ));
     }
-    exit::code(if found == rows.len() {
+    exit::code(if found == run.len() {
         exit::OK
     } else {
         exit::FINDINGS
     })
 }
 
-/// What became of one mistake; `None` where neither simulator nor model has to notice it.
-fn noticed(simulator: &Simulator, mistake: Mistake) -> Option<Value> {
-    let row = |by: &str, found: bool, within: u64| json!({"rule": mistake.rule(), "mistake": mistake.words(), "by": by, "found": found, "within": within});
-    if let Some((_, within)) = MISTAKES.iter().find(|(named, _)| *named == mistake) {
-        let noticed = simulator.notices(mistake, *within);
-        let seeds = noticed.by.as_ref().map_or(*within, |(seed, _)| seed + 1);
-        return Some(row("seeds", noticed.by.is_some(), seeds));
+/// What became of one mistake. It is found if everybody who has to notice it does.
+fn noticed(simulator: &Simulator, mistake: Mistake, tried: Option<u64>) -> Value {
+    let mut row =
+        json!({"rule": mistake.rule(), "mistake": mistake.words(), "name": mistake.name()});
+    if let Some(test) = elsewhere::test_of(mistake) {
+        row["test"] = test.into();
+        return row;
     }
-    let (found, _) = shown(mistake)?.explore_with(mistake);
-    Some(row("states", found.broken.is_some(), found.states))
+    let mut found = true;
+    if let Some(within) = tried.or(seeds_for(mistake)) {
+        let noticed = simulator.notices(mistake, within);
+        found &= noticed.by.is_some() || seeds_for(mistake).is_none();
+        row["seed"] = noticed.by.as_ref().map(|(seed, _)| *seed).into();
+        row["law"] = noticed.by.map(|(_, broken)| broken.law).into();
+        row["seeds_within"] = within.into();
+    }
+    if let Some(shown) = shown(mistake) {
+        let (explored, _) = shown.explore_with(mistake);
+        found &= explored.broken.is_some();
+        row["states"] = explored.states.into();
+        row["states_within"] = STATES_MAX.into();
+    }
+    row["found"] = found.into();
+    row
 }

@@ -1,7 +1,7 @@
 //! The engine is killed with SIGKILL at each named crash point, started again, and held against the destination's ledger.
 //!
 //! C1 to C4, C6 and C7 are reached by failpoints; C5 lies in the destination's time, so the test kills from outside while the
-//! destination holds its answer. B149, B73, B151, B178; B13 and B14 as far as a crash is the side computation that fails.
+//! destination holds its answer. B149, B73, B151, B154, B178; B13 and B14 as far as a crash is the side computation that fails.
 
 use std::process::ExitStatus;
 
@@ -64,6 +64,10 @@ fn settled_after_a_start(folder: &Folder, bed: &Bed, point: &str, end: &End) {
     assert!(end.effects.contains(&effects), "{effects} effects; {told}");
     if end.state == "outcome_unknown" {
         assert_eq!(rested["next"]["do"], "review", "{told}");
+        // B154: whoever has to look is told why nothing is known: the process is gone, and not that the request failed.
+        let log = folder.json(&["evidence", id]);
+        let gone = log.to_string().contains("process_gone");
+        assert!(gone, "{log}; {told}");
     }
     server.stop();
 }

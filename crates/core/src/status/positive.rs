@@ -76,8 +76,15 @@ impl<'a> Reader<'a> {
             return Weight::HeldBack;
         }
         if positive.by_person {
-            // Evidence against a person's word is for a person to judge (R15).
-            return Weight::Counts;
+            // Evidence against a person's word is for a person to judge (R15). What was seen before a withdrawal was over may be
+            // what it withdrew, while something else stands in the way of saying that nothing exists: a person looks again.
+            let before =
+                |at| matches!(positive.made_by, MadeBy::AnyMarkedBy(Some(seen)) if seen <= at);
+            return if standing && withdrawn.is_some_and(before) {
+                Weight::HeldBack
+            } else {
+                Weight::Counts
+            };
         }
         match withdrawn {
             Some(_) if made(Mistake::CancelDoesNotOutrank) => Weight::Counts,
@@ -176,8 +183,8 @@ fn shows_the_effect(class: &AnswerClass) -> bool {
         AnswerClass::Done => true,
         AnswerClass::AlreadyExists { ours } => *ours || made(Mistake::ForeignIsOurs),
         AnswerClass::Accepted { .. } => made(Mistake::AcceptedIsDone),
+        AnswerClass::Declined { .. } => made(Mistake::DeclinedIsDone),
         AnswerClass::Rejected { .. }
-        | AnswerClass::Declined { .. }
         | AnswerClass::InProgress
         | AnswerClass::Mismatch
         | AnswerClass::Busy

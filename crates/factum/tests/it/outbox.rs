@@ -151,3 +151,27 @@ async fn a_copied_file_is_refused_until_somebody_says_so() {
     assert_eq!(counts.deliveries, 0, "nothing of it was sent");
     factum.shutdown(Duration::from_secs(5)).await;
 }
+
+/// The check above would notice a copy that is picked up like the first file.
+#[test]
+fn a_copied_file_that_is_taken_is_noticed() {
+    use factum_core::mistake::{Mistake, making};
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(1).enable_all().build().unwrap();
+    let taken = making(Some(Mistake::CopiedOutboxTaken), || {
+        runtime.block_on(async {
+            let folder = tempfile::tempdir().unwrap();
+            let testbed = testbed().await;
+            let file = folder.path().join("app.db");
+            drop(application(&file));
+            let factum = engine(folder.path(), &testbed).await;
+            factum.outbox(&file).await.unwrap();
+            let copy = folder.path().join("copy.db");
+            std::fs::copy(&file, &copy).unwrap();
+            let taken = factum.outbox(&copy).await;
+            factum.shutdown(Duration::from_secs(5)).await;
+            taken
+        })
+    });
+    assert!(taken.is_ok(), "the mistake is made: {taken:?}");
+}

@@ -89,6 +89,9 @@ cases! {
     SecretSwapped "the secret was swapped for another account's"
     Deleted "somebody deleted the effect before it was looked up"
     TwinLanded "a second action with the same content had its own effect"
+    CallersAtOnce "C1: a submission was checked before another caller's was recorded, and admitted after it"
+    Conflicted "the same identity came with other content, and was refused"
+    Unsupported "an answer showed that a promise does not hold"
     Overtaken "newer work on the same subject exists"
 }
 

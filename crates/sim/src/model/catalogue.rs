@@ -43,13 +43,16 @@ pub fn small() -> Vec<Setup> {
     all.extend(by_store(4));
     all.extend(by_clock(4));
     all.extend(by_two(3));
+    all.extend(by_callers(4));
     all
 }
 
-/// The same with more time, more tries and a process that may die at any moment.
+/// The same with more time, more tries and a process that may die at any moment, and every kind of trouble with every
+/// consequence and offer.
 #[must_use]
 pub fn large() -> Vec<Setup> {
-    let mut all = matrix(2, 2, 6);
+    let mut all = together();
+    all.extend(matrix(2, 2, 6));
     for group in [
         by_key(7),
         by_lookup(7),
@@ -58,6 +61,7 @@ pub fn large() -> Vec<Setup> {
         by_store(6),
         by_clock(6),
         by_two(4),
+        by_callers(5),
     ] {
         let dying = group.iter().filter(|setup| setup.budget.crashes == 0);
         let dying: Vec<Setup> = dying
@@ -65,6 +69,29 @@ pub fn large() -> Vec<Setup> {
             .collect();
         all.extend(group);
         all.extend(dying);
+    }
+    all
+}
+
+/// Every consequence with every offer, under each kind of trouble that concerns all of them.
+pub(crate) fn together() -> Vec<Setup> {
+    let mut all = Vec::new();
+    for plain in matrix(2, 1, 4) {
+        let plain = || plain.clone();
+        all.extend([
+            two(plain().tries(1, 1)).crashes(1).until(3),
+            two(plain().until(3)).with("one subject", |s| s.one_subject = true),
+            races(plain()).crashes(1).until(3),
+            restored(plain()).may("a death", |b| b.crashes = 1).until(3),
+            proxied(plain()).may("a refusal", |b| b.refusals = 1),
+            calling(plain()).may("told twice", |b| b.repeats = 1),
+            // What a person saw counts by when a cancel was over.
+            plain()
+                .may("two verdicts", |b| b.verdicts = 2)
+                .may("withdrawn", |b| b.withdrawals = 1)
+                .with("dated", |s| s.dated = s.told.promises.cancel.is_some()),
+            plain().may("a death", |b| b.crashes = 2).until(5),
+        ]);
     }
     all
 }
@@ -107,6 +134,7 @@ pub(crate) fn by_key(until: u8) -> Vec<Setup> {
             .may("refusals", |b| b.refusals = 1)
             .until(until - 2),
         stricter(key()),
+        disproved(key()).until(until - 1),
         key().with("the contract says `about`", |s| {
             s.told.promises = about(&s.told.promises);
             s.current = about(&s.current);
@@ -221,7 +249,6 @@ pub(crate) fn by_people(until: u8) -> Vec<Setup> {
 }
 
 pub(crate) fn by_store(until: u8) -> Vec<Setup> {
-    let restored = |setup: Setup| setup.may("restored", |b| b.restores = 1);
     vec![
         restored(costly(KEY).floor(9).tries(2, 0).until(until)),
         restored(costly(Offer::Lookup).tries(2, 0).until(until)),
@@ -254,8 +281,24 @@ pub(crate) fn by_clock(until: u8) -> Vec<Setup> {
     ]
 }
 
+/// Law 2: who submits at once, again, with other content, and after a restore.
+pub(crate) fn by_callers(until: u8) -> Vec<Setup> {
+    let again = |setup: Setup| setup.may("submitted again", |b| b.resubmissions = 1);
+    let key = || costly(KEY).floor(6).tries(1, 0).until(until - 1);
+    let neither = || costly(Offer::Neither).tries(1, 0).until(until - 1);
+    vec![
+        again(callers(key(), [0, 0])),
+        again(callers(key(), [0, 1])),
+        again(callers(neither(), [0, 1])).crashes(1),
+        again(restored(callers(neither(), [0, 0]))),
+        again(restored(callers(
+            costly(Offer::Lookup).tries(1, 0).until(until - 1),
+            [0, 0],
+        ))),
+    ]
+}
+
 pub(crate) fn by_two(until: u8) -> Vec<Setup> {
-    let two = |setup: Setup| setup.with("two actions", |s| s.actions = 2);
     vec![
         two(costly(KEY).floor(6).tries(1, 0).until(until - 1)),
         two(costly(Offer::Lookup).tries(1, 0).until(until - 1)),
@@ -272,6 +315,16 @@ pub(crate) fn by_two(until: u8) -> Vec<Setup> {
 }
 
 // ---- what can be added to a setting
+
+/// A second action with the same content.
+pub(crate) fn two(setup: Setup) -> Setup {
+    setup.with("two actions", |s| s.actions = 2)
+}
+
+/// An older copy of the store comes back.
+pub(crate) fn restored(setup: Setup) -> Setup {
+    setup.may("restored", |b| b.restores = 1)
+}
 
 pub(crate) fn races(setup: Setup) -> Setup {
     setup.with("a race", |s| s.races = true)
@@ -333,6 +386,23 @@ pub(crate) fn errors(setup: Setup) -> Setup {
 /// Somebody deletes the effect; the lookup shows no deleted ones, and the contract calls it partial for that.
 pub(crate) fn deleted(setup: Setup) -> Setup {
     setup.may("deleted", |b| b.deletions = 1)
+}
+
+/// Two callers submit under one identity at once, with these contents.
+pub(crate) fn callers(setup: Setup, contents: [u8; 2]) -> Setup {
+    let words = if contents[0] == contents[1] {
+        "two callers"
+    } else {
+        "two callers who differ"
+    };
+    setup.with(words, |s| s.callers = Some(contents))
+}
+
+/// An answer shows that the key is not looked at, whatever the contract says.
+pub(crate) fn disproved(setup: Setup) -> Setup {
+    setup
+        .with("a promise disproved", |s| s.real.shows_missing = true)
+        .may("once", |b| b.unreadable = 1)
 }
 
 /// The destination recognises keys for long, and has a complete lookup.

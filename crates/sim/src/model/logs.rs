@@ -58,6 +58,8 @@ pub(crate) struct Log {
     pub(crate) withdrawn: bool,
     /// The authority ended.
     pub(crate) unauthorised: bool,
+    /// An answer has shown that our key is not looked at.
+    pub(crate) unsupported: bool,
 }
 
 /// What the core says of a log, at an instant.
@@ -150,6 +152,7 @@ impl Logs {
             cancels: Vec::new(),
             withdrawn: false,
             unauthorised: false,
+            unsupported: false,
         };
         Self {
             told,
@@ -196,6 +199,7 @@ impl Logs {
             cancels: log.cancels.clone(),
             withdrawn: log.withdrawn,
             unauthorised: log.unauthorised,
+            unsupported: log.unsupported,
         };
         let id = next.known.next_id();
         next.note(id, &fact);
@@ -284,6 +288,7 @@ impl Log {
             Fact::CalledBack(Callback::Positive(receipt)) => self.show(Some(receipt)),
             Fact::CancelRequested { .. } => self.withdrawn = true,
             Fact::AuthorityLost { .. } => self.unauthorised = true,
+            Fact::Unsupported { missing, .. } => self.unsupported |= missing.key,
             _ => {}
         }
     }

@@ -4,9 +4,9 @@ use factum_core::mistake::{Mistake, making};
 use factum_core::promise::Consequence;
 
 use super::catalogue::{
-    CANCEL, CANCEL_FOR_GOOD, KEY, SILENT_KEY, aliases, approved, busy, by_the_key, calling,
-    correcting, costly, deleted, ending, errors, far, few_questions, foreign, forgetting,
-    key_and_lookup, proxied, races, slow_store, stricter, unpublished,
+    CANCEL, CANCEL_FOR_GOOD, KEY, SILENT_KEY, aliases, approved, busy, by_the_key, callers,
+    calling, correcting, costly, deleted, disproved, ending, errors, far, few_questions, foreign,
+    forgetting, key_and_lookup, proxied, races, restored, slow_store, stricter, unpublished,
 };
 use super::search::{Found, explore};
 use super::setup::{Offer, Setup};
@@ -48,7 +48,6 @@ pub fn shown(mistake: Mistake) -> Option<Shown> {
     let key = || costly(KEY).floor(6).until(6);
     let cancel = || costly(CANCEL).tries(2, 1).until(7);
     let for_good = || costly(CANCEL_FOR_GOOD).tries(2, 1).until(4);
-    let restored = |setup: Setup| setup.may("restored", |b| b.restores = 1);
     let law = |law, setup| Some(Shown { setup, law });
     match mistake {
         M::PermissionOutlivesLimit => law("law 7", neither()),
@@ -182,6 +181,13 @@ pub fn shown(mistake: Mistake) -> Option<Shown> {
             "law 2",
             neither().may("submitted twice", |b| b.resubmissions = 1),
         ),
+        M::JoinOutsideTransaction => law("law 2", callers(neither(), [0, 0])),
+        M::OtherContentJoins => law("law 2", callers(neither(), [0, 1])),
+        M::ReplayIsNew => law(
+            "law 2",
+            restored(callers(neither(), [0, 0])).may("submitted again", |b| b.resubmissions = 1),
+        ),
+        M::MissingIgnored => law("law 6", disproved(key()).tries(3, 0)),
         M::KeyOfContent => law(
             "law 9",
             key()

@@ -5,6 +5,7 @@ use std::fmt;
 use factum_core::mistake::{Mistake, made};
 use factum_core::{State, Step};
 
+use super::callers::Caller;
 use super::cases::Case;
 use super::destination::{Deed, View};
 use super::logs::LogId;
@@ -44,6 +45,9 @@ pub(crate) enum Move {
     Correct(u8, bool),
     Submit(u8),
     SubmitAgain,
+    CheckSubmission(u8),
+    Admit(u8),
+    Repeat(u8),
     Restore(u8),
     Release,
     StepBack,
@@ -103,6 +107,9 @@ impl fmt::Display for Move {
             Self::Correct(a, false) => format!("a correction reads an answer to {a} as nothing"),
             Self::Submit(a) => format!("action {a} is submitted"),
             Self::SubmitAgain => "the submission is repeated".to_owned(),
+            Self::CheckSubmission(c) => format!("caller {c}'s submission is checked"),
+            Self::Admit(c) => format!("caller {c}'s submission is recorded, or joins"),
+            Self::Repeat(c) => format!("caller {c} submits again"),
             Self::Restore(back) => format!("a copy, {back} records old, is restored"),
             Self::Release => "an operator releases the restore".to_owned(),
             Self::StepBack => "the store's clock steps back".to_owned(),
@@ -240,18 +247,35 @@ impl World {
         }
     }
 
-    /// What happens to the store, its clock and its secrets, and what callers do.
-    fn moves_around(&self, run: &Run, moves: &mut Vec<Move>) {
-        let left = &self.left;
-        let second = run.setup.actions == 2 && self.acts[1].log == LogId::NONE;
-        if second {
+    fn moves_of_callers(&self, run: &Run, moves: &mut Vec<Move>) {
+        let again = self.left.resubmissions > 0;
+        if run.setup.callers.is_some() {
+            for (caller, state) in (0..2).zip(self.callers) {
+                match state {
+                    Caller::Away => moves.push(Move::CheckSubmission(caller)),
+                    Caller::Checked(_) => moves.push(Move::Admit(caller)),
+                    Caller::Told(_) | Caller::Refused(_) if again => {
+                        moves.push(Move::Repeat(caller));
+                    }
+                    Caller::Told(_) | Caller::Refused(_) => {}
+                }
+            }
+            return;
+        }
+        if run.setup.actions == 2 && self.acts[1].log == LogId::NONE {
             moves.push(Move::Submit(1));
         }
         if self.acts[0].log == LogId::NONE {
             moves.push(Move::Submit(0));
-        } else if left.resubmissions > 0 {
+        } else if again {
             moves.push(Move::SubmitAgain);
         }
+    }
+
+    /// What happens to the store, its clock and its secrets, and what callers do.
+    fn moves_around(&self, run: &Run, moves: &mut Vec<Move>) {
+        let left = &self.left;
+        self.moves_of_callers(run, moves);
         if left.restores > 0 && self.acts[0].log != LogId::NONE {
             let len = self.log(0, run).len;
             moves.extend((0..=len + 1).map(Move::Restore));
@@ -344,6 +368,9 @@ impl World {
             | Move::Correct(..) => self.people(step, run),
             Move::Submit(_)
             | Move::SubmitAgain
+            | Move::CheckSubmission(_)
+            | Move::Admit(_)
+            | Move::Repeat(_)
             | Move::Restore(_)
             | Move::Release
             | Move::StepBack

@@ -10,7 +10,7 @@ use super::logs::{Log, LogId};
 use super::moves::{Move, Said};
 use super::setup::tick;
 use super::worker::receipt;
-use super::world::{Act, Excuses, NEVER, Run, Tag, World};
+use super::world::{NEVER, Run, Tag, World};
 
 impl World {
     pub(crate) fn people(&mut self, step: Move, run: &Run) {
@@ -147,14 +147,20 @@ impl World {
                 self.left.resubmissions -= 1;
                 run.note(Case::SubmittedAgain);
                 if made(Mistake::JoinMissed) {
-                    self.acts[1] = Act {
-                        log: LogId::EMPTY,
-                        excuses: Excuses::default(),
-                        left: false,
-                        identity: 0,
-                    };
+                    self.acts[1].identity = 0;
+                    self.submit(1, run);
                 }
                 run.hold(law2::resolved(self));
+            }
+            Move::CheckSubmission(caller) => self.check_submission(caller),
+            Move::Admit(caller) | Move::Repeat(caller) => {
+                let contents = run.setup.callers.unwrap_or_default();
+                let content = contents[usize::from(caller)];
+                if step == Move::Admit(caller) {
+                    self.admit(caller, content, run);
+                } else {
+                    self.repeat(caller, content, run);
+                }
             }
             Move::Restore(back) => self.restore(back, run),
             Move::Release => {
@@ -188,7 +194,7 @@ impl World {
     }
 
     /// A submission is recorded. Where its intent is older than a restore, it is maybe sent.
-    fn submit(&mut self, act: u8, run: &Run) {
+    pub(crate) fn submit(&mut self, act: u8, run: &Run) {
         self.act_mut(act).log = LogId::EMPTY;
         if act == 1 && run.setup.one_subject {
             run.note(Case::Overtaken);
@@ -236,6 +242,7 @@ impl World {
         self.acts[0].log = id;
         if id == LogId::NONE {
             run.note(Case::LostSubmission);
+            self.forget_callers();
             return;
         }
         if self.judge(0, run).status.is_settled() {

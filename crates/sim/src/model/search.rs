@@ -1,6 +1,8 @@
 //! Breadth first over all worlds that a setting can reach, so that the first counter-example is a shortest one. Worlds are
 //! remembered by fingerprint, their way by the moves; a counter-example is replayed and printed from those.
 
+use std::collections::VecDeque;
+
 use super::cases::Cases;
 use super::fingerprint::Fingerprints;
 use super::laws::{self, Broken};
@@ -35,6 +37,30 @@ struct Node {
     by: Move,
 }
 
+/// The worlds of one depth, in parts that are given back as they are used up: two whole layers never stand side by side.
+#[derive(Default)]
+struct Layer(VecDeque<Vec<(u32, World)>>);
+
+impl Layer {
+    /// Worlds of one part.
+    const PART: usize = 4_096;
+
+    fn push(&mut self, number: u32, world: World) {
+        match self.0.back_mut() {
+            Some(part) if part.len() < Self::PART => part.push((number, world)),
+            Some(_) | None => {
+                let mut part = Vec::with_capacity(if self.0.is_empty() { 0 } else { Self::PART });
+                part.push((number, world));
+                self.0.push_back(part);
+            }
+        }
+    }
+
+    fn into_worlds(self) -> impl Iterator<Item = (u32, World)> {
+        self.0.into_iter().flatten()
+    }
+}
+
 /// Explores everything that the setting allows, or as many worlds as are allowed.
 #[must_use]
 pub fn explore(setup: &Setup, states_max: u64) -> Found {
@@ -44,17 +70,17 @@ pub fn explore(setup: &Setup, states_max: u64) -> Found {
         parent: 0,
         by: Move::Tick,
     }];
-    let mut frontier = Vec::new();
+    let mut frontier = Layer::default();
     let mut transitions = 0;
     let mut moves = Vec::new();
     let start = World::start(setup);
     visited.insert(start.name());
-    frontier.push((0u32, start));
+    frontier.push(0, start);
     let mut broken = None;
     let mut complete = true;
-    'search: while !frontier.is_empty() {
-        let mut following = Vec::new();
-        for (index, world) in frontier {
+    'search: while !frontier.0.is_empty() {
+        let mut following = Layer::default();
+        for (index, world) in frontier.into_worlds() {
             if let Err(law) = laws::check(&world, &run).and_then(|()| run.take_broken()) {
                 broken = Some(way_to(&nodes, index, None, law));
                 break 'search;
@@ -74,7 +100,7 @@ pub fn explore(setup: &Setup, states_max: u64) -> Found {
                         parent: index,
                         by: *step,
                     });
-                    following.push((number, reached));
+                    following.push(number, reached);
                 }
             }
             if u64::try_from(nodes.len()).unwrap_or(u64::MAX) >= states_max {

@@ -61,6 +61,8 @@ pub(crate) struct Real {
     pub(crate) stores_refusals: bool,
     /// Its errors are stored under the key, and replayed.
     pub(crate) stores_errors: bool,
+    /// An answer that cannot be read shows that our key is not looked at.
+    pub(crate) shows_missing: bool,
     /// Its lookup names effects otherwise than its answers do, with the other name beside it.
     pub(crate) aliases: bool,
     /// The longest way over the network, in ticks.
@@ -124,6 +126,8 @@ pub struct Setup {
     pub(crate) horizon: u8,
     /// How many actions there are: one, or two with the same content.
     pub(crate) actions: u8,
+    /// What each of two callers submits under the same identity, at once; else the action is recorded at the start.
+    pub(crate) callers: Option<[u8; 2]>,
     /// Both act on one subject, the second on top of the first.
     pub(crate) one_subject: bool,
     /// Load and commit are two steps, so that two workers race for a mark.
@@ -181,6 +185,7 @@ impl Setup {
             foreign: false,
             stores_refusals: false,
             stores_errors: false,
+            shows_missing: false,
             aliases: false,
             linger: LINGER,
             slow_writes: false,
@@ -195,6 +200,7 @@ impl Setup {
             budget: Budget::default(),
             horizon: 5,
             actions: 1,
+            callers: None,
             one_subject: false,
             races: false,
             slow_store: false,

@@ -6,7 +6,7 @@ use factum_core::evidence::{
     Phase as Stopped, PollAnswer, Receipt, RequestRef,
 };
 use factum_core::mistake::{Mistake, made};
-use factum_core::promise::LookupBy;
+use factum_core::promise::{LookupBy, Missing};
 use factum_core::{AttemptNo, Epoch, Permission, Step, WorkerNonce, permit};
 
 use super::cases::Case;
@@ -194,7 +194,10 @@ impl World {
                 copy: true,
                 ..flight
             });
-            if run.setup.real.key.is_none() && !flight.tag.cancel {
+            // Without a key, or where both run before either is recognised, nothing tells the second from the first.
+            let real = &run.setup.real;
+            let told_apart = real.key.is_some() && real.joins_running;
+            if !told_apart && !flight.tag.cancel {
                 self.act_mut(act).excuses.proxied += 1;
             }
         }
@@ -319,7 +322,19 @@ impl World {
             run.note(Case::RecordedTwice);
             self.record(act, fact.clone(), run);
         }
+        let unread = match &fact {
+            Fact::Answered(answer) if answer.class == AnswerClass::Unknown => Some(answer.attempt),
+            _ => None,
+        };
         self.record(act, fact, run);
+        if let Some(attempt) = unread.filter(|_| run.setup.real.shows_missing) {
+            run.note(Case::Unsupported);
+            let missing = Missing {
+                key: true,
+                mark: false,
+            };
+            self.record(act, Fact::Unsupported { attempt, missing }, run);
+        }
     }
 
     fn answer(&self, attempt: AttemptNo, reply: Reply) -> Answer {

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use factum_core::evidence::{Fact, RequestRef};
 use factum_core::{Step, Timestamp, WorkerNonce};
 
+use super::callers::Caller;
 use super::cases::{Case, Cases};
 use super::few::Few;
 use super::fingerprint;
@@ -29,6 +30,8 @@ pub(crate) struct World {
     pub(crate) there: There,
     pub(crate) left: Budget,
     pub(crate) store: Keeping,
+    /// Where a setting has callers who submit at once.
+    pub(crate) callers: [Caller; 2],
     hints: Hints,
 }
 
@@ -41,6 +44,8 @@ pub(crate) struct Act {
     pub(crate) left: bool,
     /// The identity that it was submitted under.
     pub(crate) identity: u8,
+    /// What it is to bring about.
+    pub(crate) content: u8,
 }
 
 /// What is beyond the machine: named, and only as much as was given.
@@ -334,10 +339,15 @@ impl World {
             excuses: Excuses::default(),
             left: false,
             identity,
+            content: 0,
+        };
+        let first = match setup.callers {
+            None => LogId::EMPTY,
+            Some(_) => LogId::NONE,
         };
         Self {
             now: 0,
-            acts: [act(LogId::EMPTY, 0), act(LogId::NONE, 1)],
+            acts: [act(first, 0), act(LogId::NONE, 1)],
             workers: [idle(1), idle(101)],
             flights: Few::default(),
             there: There::default(),
@@ -349,6 +359,7 @@ impl World {
                 stepped_at: NEVER,
                 swapped: false,
             },
+            callers: [Caller::Away; 2],
             hints: Hints::default(),
         }
     }
@@ -434,6 +445,7 @@ impl World {
             && self.there.queued.is_empty()
             && self.workers.iter().all(harmless)
             && self.recorded().count() == usize::from(run.setup.actions)
+            && (run.setup.callers.is_none() || self.callers.iter().all(Caller::is_answered))
             && self.recorded().all(rests)
     }
 

@@ -303,9 +303,13 @@ impl World {
         for p in 0..self.processes.len() {
             if self.processes[p].up {
                 self.resume(p);
-            } else {
+            } else if self.alone() {
                 self.start(p);
             }
+        }
+        // Whoever lives looks after what the dead have left; somebody has to live.
+        if self.processes.iter().all(|process| !process.up) {
+            self.start(0);
         }
     }
 

@@ -5,6 +5,7 @@ use factum_core::evidence::{Ruling, Verdict};
 use factum_core::{Fact, Span};
 use factum_engine::driver::Event;
 use factum_engine::left_behind::with_the_order;
+use factum_engine::neighbours::PAUSED;
 use factum_engine::rulings::{check_applies, verdict_applies};
 use factum_store::{Record, Store};
 
@@ -116,8 +117,11 @@ impl World {
     pub(super) fn pause(&mut self, paused: bool) {
         self.paused = paused;
         self.note(|_| format!("an operator holds all sends: {paused}"));
+        let by = paused.then(|| "ana".to_owned());
+        let _ = ready(self.store.set_setting(PAUSED, by));
+        // On a shared store each worker sees it when it looks; the one that is asked, at once.
         for p in 0..self.processes.len() {
-            if self.processes[p].up {
+            if self.processes[p].up && (p == 0 || self.alone()) {
                 self.task(p, Span::ZERO, Task::Hear(Event::Paused(paused)));
             }
         }

@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
 
 use factum_core::evidence::RequestRef;
 use factum_core::{ActionId, Fact, Limits, Span, Timestamp, WorkerNonce};
@@ -10,6 +12,7 @@ use factum_engine::clock::{AnchoredClock, LocalReading, STEP_MAX};
 use factum_engine::driver::answers::due_at;
 use factum_engine::driver::{Command, Driver, DriverLimits, Event};
 use factum_engine::left_behind::{left_behind, restored};
+use factum_engine::neighbours::{self, Heard};
 use factum_store::{Admission, Filter, Restore, Store};
 
 use super::options::Trouble;
@@ -31,6 +34,8 @@ pub(super) enum Task {
     GiveUp(u64),
     /// The clock is anchored anew.
     LookAround,
+    /// The same, and again some time later: on a store that is shared, this is how a worker learns of the others.
+    LookRegularly,
     /// The bound of a shutdown in good order.
     StopBound,
 }
@@ -49,7 +54,15 @@ pub(super) struct Process {
     /// What it has written: a permission is for one request.
     written: BTreeSet<(ActionId, RequestRef)>,
     wakes_at: Option<Timestamp>,
+    paused: AtomicBool,
+    released: AtomicBool,
+    overdue_after: Mutex<Option<(Timestamp, ActionId)>>,
 }
+
+/// How often a worker looks after the others, as the shell does.
+const LOOK_EVERY: Span = Span::from_secs(2);
+/// The same once nothing fails any more, and the days that some destinations take have to pass in few steps.
+const LOOK_IN_THE_CALM: Span = Span::from_secs(600);
 
 impl Process {
     /// One that was never started.
@@ -70,6 +83,9 @@ impl Process {
             waits: Vec::new(),
             written: BTreeSet::new(),
             wakes_at: None,
+            paused: AtomicBool::new(false),
+            released: AtomicBool::new(true),
+            overdue_after: Mutex::default(),
         }
     }
 
@@ -126,6 +142,15 @@ impl World {
             Task::Brought(send, wire) => self.brought(p, send, wire),
             Task::GiveUp(send) => self.brought(p, send, Wire::silence()),
             Task::LookAround => self.look_around(p),
+            Task::LookRegularly => {
+                self.look_around(p);
+                let every = if self.calm {
+                    LOOK_IN_THE_CALM
+                } else {
+                    LOOK_EVERY
+                };
+                self.task(p, every, Task::LookRegularly);
+            }
             Task::StopBound => self.stop_bound(p),
         }
     }
@@ -232,26 +257,42 @@ impl World {
             waits: Vec::new(),
             written: BTreeSet::new(),
             wakes_at: None,
+            paused: AtomicBool::new(self.paused),
+            released: AtomicBool::new(released),
+            overdue_after: Mutex::default(),
         };
         self.note(|_| format!("p{p} starts as {}", nonce.0));
         if self.paused {
             self.tell(p, Event::Paused(true));
         }
+        if !alone {
+            // Others go on with theirs, and leases tell when a mark is old: what nobody looks after is found by looking.
+            return self.task(p, Span::ZERO, Task::LookRegularly);
+        }
         if self.processes[p].doubt {
             self.task(p, Span::ZERO, Task::LookAround);
         }
-        self.recover(p, restore.as_ref(), alone.then_some(store));
+        self.recover(p, restore.as_ref(), store);
+    }
+
+    /// A worker that is added while others work.
+    pub(super) fn join_later(&mut self, p: usize) {
+        let when = self.dice.fate.micros(self.options.wild_secs * 1_000_000);
+        self.plan(
+            Span::from_micros(when),
+            Happening::Outside(Outside::Start(p)),
+        );
     }
 
     /// What the engine's start does: the queue is rebuilt, and what former processes left is recorded.
-    fn recover(&mut self, p: usize, restore: Option<&Restore>, gone_at: Option<Timestamp>) {
+    fn recover(&mut self, p: usize, restore: Option<&Restore>, gone_at: Timestamp) {
         let nonce = self.processes[p].nonce;
         let due = ready(self.store.due(None, 10_000)).unwrap_or_default();
         for row in due {
             let Ok(Some(record)) = ready(self.store.load(row.action)) else {
                 continue;
             };
-            let facts = left_behind(nonce, &record, restore, gone_at);
+            let facts = left_behind(nonce, &record, restore, Some(gone_at));
             let at = if facts.is_empty() {
                 row.at
             } else {
@@ -287,7 +328,7 @@ impl World {
         }
     }
 
-    /// Kills a process, and has it started again some time later.
+    /// Kills a process, and has it started again some time later; of several, some never are.
     pub(super) fn kill(&mut self, p: usize, why: &str) {
         if !self.processes[p].up {
             return;
@@ -298,6 +339,11 @@ impl World {
         self.processes[p].up = false;
         self.handed.retain(|_, to| *to != nonce);
         self.let_go(nonce);
+        let others = self.processes.iter().any(|process| process.up);
+        if others && !self.calm && self.dice.fate.chance(30) {
+            self.sometimes("a worker died for good");
+            return;
+        }
         let down = Span::from_micros(self.dice.fate.micros(40_000_000));
         self.plan(down, Happening::Outside(Outside::Start(p)));
     }
@@ -382,6 +428,7 @@ impl World {
             self.processes[p].doubt |= apart > STEP_MAX;
         }
         let clock = self.processes[p].doubt;
+        self.look_after_others(p);
         self.tell(
             p,
             Event::InDoubt {
@@ -391,6 +438,32 @@ impl World {
         );
         if clock {
             self.task(p, Span::from_secs(10), Task::LookAround);
+        }
+    }
+}
+
+impl World {
+    /// What a worker hears from a shared store about the others: who lives, what is held, what somebody left.
+    fn look_after_others(&mut self, p: usize) {
+        if self.alone() || self.store_error(true).is_some() {
+            return;
+        }
+        let (process, now) = (&self.processes[p], self.process_now(p));
+        let heard = Heard {
+            paused: &process.paused,
+            released: &process.released,
+            overdue_after: &process.overdue_after,
+        };
+        let looked = neighbours::look_at(&self.store, process.nonce, now, heard);
+        let events = ready(looked).map_or_else(|_| Vec::new(), |looked| looked.events);
+        if events
+            .iter()
+            .any(|event| matches!(event, Event::Overdue(_)))
+        {
+            self.sometimes("what another worker left was found");
+        }
+        if !events.is_empty() {
+            self.tell(p, Event::All(events));
         }
     }
 }

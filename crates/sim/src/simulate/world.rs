@@ -106,14 +106,7 @@ impl World {
         let seed = options.seed;
         let mut dice = Dice::new(seed, "setting");
         let reading = Arc::new((AtomicI64::new(BEGIN), AtomicI64::new(0)));
-        let clock = reading.clone();
-        let store = MemoryStore::new(Arc::new(move || {
-            let (time, step) = (
-                clock.0.load(Ordering::Relaxed),
-                clock.1.load(Ordering::Relaxed),
-            );
-            Timestamp::from_micros(time + step)
-        }));
+        let store = store(options, reading.clone());
         let lines = lines(options, served, &mut dice);
         let gate = gate(options, &mut dice);
         let policies = lines.iter().map(|line| {
@@ -179,7 +172,11 @@ impl World {
         self.note(|world| world.setting());
         for place in 0..self.options.workers.max(1) {
             self.processes.push(Process::down());
-            self.start(place);
+            if place > 0 && self.dice.fate.chance(30) {
+                self.join_later(place);
+            } else {
+                self.start(place);
+            }
         }
         self.intend();
         self.trouble();
@@ -309,6 +306,22 @@ impl World {
             Some(n) => format!("a{n}"),
             None => action.to_string(),
         }
+    }
+}
+
+/// A store that reads this clock: true time and the wall clock's step. Several workers share theirs, as on a server.
+fn store(options: &Options, reading: Arc<(AtomicI64, AtomicI64)>) -> MemoryStore {
+    let clock: factum_store::Clock = Arc::new(move || {
+        let (time, step) = (
+            reading.0.load(Ordering::Relaxed),
+            reading.1.load(Ordering::Relaxed),
+        );
+        Timestamp::from_micros(time + step)
+    });
+    if options.workers > 1 {
+        MemoryStore::shared(clock)
+    } else {
+        MemoryStore::new(clock)
     }
 }
 

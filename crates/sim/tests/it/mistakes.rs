@@ -7,9 +7,10 @@ use std::path::Path;
 
 use factum_core::mistake::{Mistake, making};
 use factum_core::statement::StatementKey;
+use factum_sim::elsewhere;
 use factum_sim::model::explore;
 use factum_sim::model::mistakes::shown;
-use factum_sim::simulate::{MISTAKES, Simulator};
+use factum_sim::simulate::{Simulator, seeds_for};
 
 /// How far beyond the counter-example the same setting is explored without the mistake.
 const BEYOND: u64 = 20_000;
@@ -17,28 +18,15 @@ const BEYOND: u64 = 20_000;
 /// One row of the page.
 fn row(mistake: Mistake) -> Result<String, String> {
     let (rule, words) = (mistake.rule(), mistake.words());
-    if let Some((_, within)) = MISTAKES.iter().find(|(named, _)| *named == mistake) {
-        let Some((seed, broken)) = Simulator::new().notices(mistake, *within).by else {
-            return Err(format!("{mistake:?} was not noticed in {within} seeds"));
-        };
-        let law = broken.law;
-        return Ok(format!(
-            "| {rule} | {words} | the simulator, seed {seed} | law {law} | | |"
-        ));
+    if let Some(test) = elsewhere::test_of(mistake) {
+        return Ok(format!("| {rule} | {words} | `{test}` | | | |"));
     }
-    if mistake == Mistake::ToldWhenItArrives {
-        let race = || StatementKey::NotDone.corrected_by(StatementKey::DoneAfterAll);
-        return match (race(), making(Some(mistake), race)) {
-            (Some(_), None) => Ok(format!(
-                "| {rule} | {words} | a race of words | no correction after it | | |"
-            )),
-            seen => Err(format!("{mistake:?} was not noticed: {seen:?}")),
-        };
-    }
+    let seed = seed_of(mistake)?;
     let Some(shown) = shown(mistake) else {
-        return Ok(format!(
-            "| {rule} | {words} | the simulator, or processes | | | |"
-        ));
+        return match seed {
+            Some((seed, law)) => Ok(format!("| {rule} | {words} | law {law} | | | {seed} |")),
+            None => Err(format!("{mistake:?} is for nobody to notice")),
+        };
     };
     let (found, trace) = shown.explore_with(mistake);
     let Some(way) = found.broken else {
@@ -57,9 +45,21 @@ fn row(mistake: Mistake) -> Result<String, String> {
         return Err(format!("{mistake:?} was to break {}: {trace}", shown.law));
     }
     let (law, states, moves) = (&way.law, found.states, way.len());
+    let seed = seed.map_or_else(String::new, |(seed, _)| format!(" {seed}"));
     Ok(format!(
-        "| {rule} | {words} | the model | {law} | {states} | {moves} |"
+        "| {rule} | {words} | {law} | {states} | {moves} |{seed} |"
     ))
+}
+
+/// The first seed in which the simulator notices it, and which law breaks there; none where it need not.
+fn seed_of(mistake: Mistake) -> Result<Option<(u64, u8)>, String> {
+    let Some(within) = seeds_for(mistake) else {
+        return Ok(None);
+    };
+    match Simulator::new().notices(mistake, within).by {
+        Some((seed, broken)) => Ok(Some((seed, broken.law))),
+        None => Err(format!("{mistake:?} was not noticed in {within} seeds")),
+    }
 }
 
 #[test]
@@ -78,10 +78,11 @@ fn every_mistake_is_noticed_and_the_page_of_them_is_current() {
     let missed: Vec<&String> = rows.values().filter_map(|row| row.as_ref().err()).collect();
     assert!(missed.is_empty(), "{missed:#?}");
     let mut page = "# Deliberate mistakes\n\n\
-        Each is a plausible misreading of a rule, made in one place in builds for proofs, and noticed. Where a mistake shows, the\n\
-        number is that of the worlds that the model visited up to the first counter-example, which is a shortest one, and of the\n\
-        moves that it takes. Written by a test of the crate `sim`; do not edit. [How it works](proof.md).\n\n\
-        | rule | the mistake | noticed by | what breaks first | states | moves |\n\
+        Each is a plausible misreading of a rule, made in one place in builds for proofs, and noticed. By the model: the number of\n\
+        worlds that it visited up to the first counter-example, which is a shortest one, and of the moves that this takes. By the\n\
+        simulator, which runs the engine itself: the first seed in which a law breaks. By neither: a test, which is named. Written\n\
+        by a test of the crate `sim`; do not edit. [How it works](proof.md).\n\n\
+        | rule | the mistake | what breaks first | states | moves | seed |\n\
         | --- | --- | --- | --- | --- | --- |\n"
         .to_owned();
     for row in rows.into_values().flatten() {
@@ -96,6 +97,41 @@ fn every_mistake_is_noticed_and_the_page_of_them_is_current() {
         written == page,
         "docs/mistakes.md is stale: run this test once with UPDATE_DOCS=1, and look at the difference"
     );
+}
+
+/// A mistake is for a test to notice only where that test stands.
+#[test]
+fn a_test_that_is_named_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for (mistake, file, test) in elsewhere::TESTS {
+        let text = std::fs::read_to_string(root.join(file)).unwrap_or_default();
+        let head = format!("fn {test}()");
+        let at = text
+            .find(&head)
+            .unwrap_or_else(|| panic!("{file} has no {test}"));
+        let body = &text[at..text[at..].find("\n}").map_or(text.len(), |end| at + end)];
+        let makes = format!("Mistake::{}", mistake.name());
+        assert!(body.contains(&makes), "{test} does not make {makes}");
+    }
+}
+
+/// R22: a statement that was told between the reading and the writing of it is corrected.
+#[test]
+fn a_race_of_words_is_noticed() {
+    let race = || StatementKey::NotDone.corrected_by(StatementKey::DoneAfterAll);
+    assert!(race().is_some());
+    assert!(making(Some(Mistake::ToldWhenItArrives), race).is_none());
+}
+
+/// Rules about what is not built: nothing is there that could be mistaken.
+const NOT_BUILT: &[&str] = &["R16", "R24"];
+
+#[test]
+fn every_rule_has_a_mistake() {
+    let made: BTreeSet<&str> = Mistake::ALL.iter().map(|mistake| mistake.rule()).collect();
+    let rules = (1..=32).map(|n| format!("R{n}"));
+    let without: Vec<String> = rules.filter(|rule| !made.contains(rule.as_str())).collect();
+    assert_eq!(without, NOT_BUILT, "rules that no mistake breaks");
 }
 
 #[test]

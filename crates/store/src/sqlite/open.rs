@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
 
+use factum_core::mistake::carried;
 use factum_core::{Span, Timestamp};
 use rusqlite::Connection;
 
@@ -128,7 +129,7 @@ fn start(options: &Options, lock: Lock, taken: Taken) -> Result<Opened, StoreErr
     let (queue, commands) = sync_channel(QUEUE_MAX);
     let thread = std::thread::Builder::new()
         .name("factum-store-write".to_owned())
-        .spawn(move || writer.run(&commands))
+        .spawn(carried(move || writer.run(&commands)))
         .map_err(|error| no_thread(&error))?;
     Ok(Opened {
         store: SqliteStore {

@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use factum_core::mistake::{Mistake, made};
 use factum_core::{ActionId, Timestamp};
 use rusqlite::Connection;
 use tokio::sync::oneshot::Sender;
@@ -124,8 +125,9 @@ impl Writer {
         if failure.is_none() && work.wrote {
             self.teller.committed();
         }
+        let told = failure.filter(|_| !made(Mistake::BatchAnsweredAsWritten));
         for deliver in delivers {
-            deliver(failure.clone(), &mut work.claims);
+            deliver(told.clone(), &mut work.claims);
         }
     }
 

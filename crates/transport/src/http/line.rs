@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
+use factum_core::mistake::{Mistake, made};
 use hyper::client::conn::http1::{self, Connection, SendRequest};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
@@ -173,7 +174,11 @@ impl Line {
         let base = self.below_base;
         drop(self);
         let left = below.wrote() - base;
-        let wrote = left_us(left, above.wrote(), above.offered());
+        let wrote = if made(Mistake::BytesCountedByAnAnswer) && above.read() == 0 {
+            0
+        } else {
+            left_us(left, above.wrote(), above.offered())
+        };
         Counts {
             wrote,
             read: above.read(),

@@ -288,3 +288,29 @@ fn r7_where_the_path_may_repeat_an_answer_does_not_end_an_unkeyed_request() {
     direct.at(3).answer(1, rejected(false));
     assert_eq!(direct.state(), State::TerminalFailure);
 }
+
+/// R7: the failure of one job does not clear a request that a proxy may have delivered twice: another may be queued.
+#[test]
+fn r7_a_failed_job_speaks_for_every_delivery_only_where_there_is_one() {
+    let failed = |path_is_direct| {
+        let mut promises = bare(Consequence::Costly);
+        promises.completion = Some(CompletionPromise {
+            poll: true,
+            callback: false,
+        });
+        promises.path_is_direct = path_is_direct;
+        let mut story = Story::new(promises);
+        story.send();
+        let object = Some("J-1".to_owned());
+        story.at(3).answer(1, AnswerClass::Accepted { object });
+        let asked_at = story.at(5).now;
+        story.record(Fact::Polled {
+            attempt: AttemptNo(1),
+            asked_at,
+            answer: PollAnswer::Failed { why: String::new() },
+        });
+        story.state()
+    };
+    assert_eq!(failed(true), State::TerminalFailure);
+    assert_ne!(failed(false), State::TerminalFailure);
+}

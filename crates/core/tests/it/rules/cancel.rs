@@ -227,6 +227,29 @@ fn r5_a_persons_word_does_not_settle_while_a_cancel_may_still_land() {
 }
 
 #[test]
+fn r5_what_a_person_saw_before_a_withdrawal_was_over_may_be_what_it_withdrew() {
+    use factum_core::evidence::Ruling;
+    let mut story = lost_and_to_be_cancelled(true);
+    story.intent.limits.cancels_max = 1;
+    let no = story.send_cancel();
+    story.at(LANDS_AFTER + 60).settle_due();
+    story.rule(Ruling::SendAgain);
+    story.send();
+    story.at(LANDS_AFTER + 62).lose(2);
+    story.rule(Ruling::Happened { receipt: None });
+    story.at(LANDS_AFTER + 63).cancel_answer(no, CONFIRMED);
+    assert_eq!(
+        story.state(),
+        State::OutcomeUnknown,
+        "attempt 1 is withdrawn, and nobody knows of attempt 2"
+    );
+    story
+        .at(LANDS_AFTER + 70)
+        .rule(Ruling::Happened { receipt: None });
+    assert_eq!(story.state(), State::Succeeded, "they looked again");
+}
+
+#[test]
 fn r11_r13_no_cancel_whose_nothing_there_would_prove_nothing() {
     // By a clock in doubt it cannot be told whether the key is still known there.
     let mut story = lost_and_to_be_cancelled(false);

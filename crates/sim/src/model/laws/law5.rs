@@ -32,7 +32,9 @@ pub(crate) fn said(world: &World, act: u8, judged: &Judged, run: &Run) -> Result
             "law 5: {name} and safe to call again, and an effect may exist (R7)"
         ));
     }
-    let unbounded = run.setup.told.promises.processing_max.span().is_none();
+    // Nothing says when the work would be over: how long it takes is not published, or it is queued for as long as it likes.
+    let unbounded =
+        run.setup.told.promises.processing_max.span().is_none() || run.setup.real.queues;
     let ruled_out = world.act(act).excuses.ruled_out;
     if world.may_still_land(act) && !(unbounded && ruled_out) {
         return Err(format!("law 5: {name}, and a request may still land"));

@@ -107,6 +107,9 @@ fn grounded(world: &World, act: u8, mark: &Mark, doubts: Doubts, run: &Run) -> R
         PermissionKind::SameKey if doubts.clock => {
             Err("law 6: the key, by a clock that stepped (R11)".to_owned())
         }
+        PermissionKind::SameKey if world.log(act, run).unsupported => {
+            Err("law 6: the key, which an answer has shown not to be looked at (R27)".to_owned())
+        }
         PermissionKind::SameKey => replaying(world, act, mark, run),
         PermissionKind::Harmless if run.setup.current.consequence != Consequence::Harmless => {
             Err("law 6: a repeat that is not harmless".to_owned())

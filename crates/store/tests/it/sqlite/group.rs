@@ -1,6 +1,7 @@
 //! Group commit, and what happens to a group whose commit fails.
 
 use factum_core::evidence::AnswerClass;
+use factum_core::mistake::{Mistake, making};
 use factum_store::sqlite::{Options, SqliteStore};
 use factum_store::{Admitted, Claimed, Committed, Filter, Store, StoreErrorKind};
 use rusqlite::Connection;
@@ -227,4 +228,52 @@ async fn a_restart_frees_claims_and_keeps_marks() {
             "a claim of the former process"
         );
     }
+}
+
+/// More than there is room for, sent at once: which of them were said to be recorded, and which are.
+async fn more_than_fits_at_once() -> (usize, usize) {
+    let files = tempfile::tempdir().unwrap();
+    let clock = TestClock::new();
+    let small = Options {
+        bytes_max: Some(400_000),
+        ..options(files.path(), &clock)
+    };
+    let store = SqliteStore::open(small).unwrap().store;
+    let large = |n: u64| {
+        let mut action = action(&format!("key-{n}"), "broken", n);
+        action.content.payload = "x".repeat(20_000);
+        submission(action)
+    };
+    let other = Connection::open(database(files.path())).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let running: Vec<_> = (0..60).map(|n| store.admit(large(n))).collect();
+    other.execute_batch("ROLLBACK").unwrap();
+    let (mut said, mut there) = (0, 0);
+    for (n, admitted) in (0..).zip(running) {
+        if matches!(admitted.await, Ok(Admitted::Created(..))) {
+            said += 1;
+            let id = large(n).action.intent.action;
+            there += usize::from(store.load(id).await.unwrap().is_some());
+        }
+    }
+    (said, there)
+}
+
+// R26: a batch that is taken back is taken back from everybody in it.
+#[tokio::test]
+async fn what_is_said_to_be_recorded_is_there_though_the_disk_is_full() {
+    let (said, there) = more_than_fits_at_once().await;
+    assert_eq!(said, there);
+}
+
+#[test]
+fn a_batch_that_is_answered_as_written_is_noticed() {
+    let (said, there) = making(Some(Mistake::BatchAnsweredAsWritten), || {
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        runtime.unwrap().block_on(more_than_fits_at_once())
+    });
+    assert!(
+        said > there,
+        "{said} are said to be recorded, and {there} are"
+    );
 }

@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     admin, callbacks, cancel, contract, conversation, destination, doctor, evidence, explain, list,
-    review, serve, status, submit, testbed, transfer, watch,
+    register, review, serve, status, submit, testbed, transfer, watch,
 };
 use crate::failure::Failure;
 use crate::out::Out;
@@ -77,6 +77,18 @@ pub(crate) enum Command {
     /// Stop an action's sends
     #[command(after_help = cancel::HELP)]
     Cancel(cancel::Args),
+    /// Customers of this installation: add, list, show, suspend, resume, revoke
+    #[command(subcommand, after_help = register::TENANT_HELP)]
+    Tenant(register::Tenants),
+    /// Who asks, or for whom: add, list, show, suspend, resume, revoke
+    #[command(subcommand, after_help = register::PRINCIPAL_HELP)]
+    Principal(register::Principals),
+    /// Delegated authority: add, list, show, suspend, resume, revoke
+    #[command(subcommand, after_help = register::GRANT_HELP)]
+    Grant(register::Grants),
+    /// What callers show: add, list, show, rotate, suspend, resume, revoke
+    #[command(subcommand, after_help = register::TOKEN_HELP)]
+    Token(register::Tokens),
     /// Hold sends, look after a restore, bind outbox files
     #[command(subcommand, after_help = admin::HELP)]
     Admin(admin::Admin),
@@ -152,6 +164,10 @@ impl Command {
             Self::Verdict(args) => review::verdict(args, config, out).await,
             Self::CheckAgain(args) => review::check_again(args, config, out).await,
             Self::Cancel(args) => cancel::run(args, config, out).await,
+            Self::Tenant(command) => command.run(config, out).await,
+            Self::Principal(command) => command.run(config, out).await,
+            Self::Grant(command) => command.run(config, out).await,
+            Self::Token(command) => command.run(config, out).await,
             Self::Admin(command) => admin::run(command, config, out).await,
             Self::Export(args) => transfer::export(args, config, out).await,
             Self::Import(args) => transfer::import(args, config, out).await,

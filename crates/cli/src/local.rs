@@ -174,13 +174,14 @@ impl Local {
         before: Option<u64>,
         limit: usize,
     ) -> Result<Vec<Value>, Failure> {
-        let found = factum::callbacks::list(&self.engine, unmatched, before, limit).await?;
+        let found =
+            factum::callbacks::list(&self.engine, DEFAULT_TENANT, unmatched, before, limit).await?;
         Ok(found.iter().map(|one| json!(one)).collect())
     }
 
     /// Where a destination's callbacks come to.
     pub(crate) fn callback(&self, destination: &str) -> Value {
-        let path = factum::callbacks::path(&self.engine, destination);
+        let path = factum::callbacks::path(&self.engine, DEFAULT_TENANT, destination);
         let known = self.engine.destinations().get(destination);
         let checked = known.is_some_and(|known| !known.callback_secrets.is_empty());
         path.map_or(

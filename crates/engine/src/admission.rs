@@ -119,6 +119,7 @@ impl Terms<'_> {
                 locale: checked.locale,
                 trace: checked.trace,
                 place: None,
+                asked_by: None,
             },
             intent,
         }

@@ -8,6 +8,7 @@ use factum_core::evidence::Receipt;
 use factum_core::{Limits, Permission, Preference, Promises};
 use factum_transport::{Boxed, SecretRef, Target};
 
+use crate::directory::DEFAULT_TENANT;
 use crate::driver::DestinationPolicy;
 use crate::driver::gate::GateSettings;
 use crate::key_template::KeyTemplate;
@@ -15,7 +16,7 @@ use crate::key_template::KeyTemplate;
 /// A configured account at an outside system.
 #[derive(Clone)]
 pub struct Destination {
-    /// Its name in submissions.
+    /// Its full name: see [`full_name`].
     pub name: String,
     /// The provider in the catalogue, for people.
     pub provider: String,
@@ -115,7 +116,46 @@ where
     }
 }
 
+/// The name of a tenant's destination among all tenants': `helpdesk` of the tenant that is there from the start, `acme/helpdesk`
+/// of another one. It is what actions, gates and accounts go by, so that none of them crosses (law 9).
+#[must_use]
+pub fn full_name(tenant: &str, name: &str) -> String {
+    if tenant == DEFAULT_TENANT {
+        name.to_owned()
+    } else {
+        format!("{tenant}/{name}")
+    }
+}
+
+/// The tenant's own name for a destination of this full name.
+#[must_use]
+pub fn own_name<'a>(tenant: &str, full: &'a str) -> &'a str {
+    match full.split_once('/') {
+        Some((whose, own)) if whose == tenant => own,
+        Some(_) | None => full,
+    }
+}
+
+/// The tenant whose destination has this full name.
+#[must_use]
+pub fn tenant_of(full: &str) -> &str {
+    full.split_once('/')
+        .map_or(DEFAULT_TENANT, |(tenant, _)| tenant)
+}
+
 impl Destination {
+    /// Whose it is.
+    #[must_use]
+    pub fn tenant(&self) -> &str {
+        tenant_of(&self.name)
+    }
+
+    /// Its name in its tenant's submissions.
+    #[must_use]
+    pub fn own_name(&self) -> &str {
+        own_name(self.tenant(), &self.name)
+    }
+
     /// The operation of this name.
     #[must_use]
     pub fn operation(&self, name: &str) -> Option<&Operation> {

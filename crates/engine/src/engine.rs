@@ -3,6 +3,7 @@
 mod callbacks;
 mod operate;
 mod people;
+pub(crate) mod register;
 mod submit;
 
 use std::collections::{BTreeMap, HashMap};
@@ -17,10 +18,12 @@ use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::accounts::Accounts;
+use crate::authority;
 use crate::clock::{AnchoredClock, LocalReading};
-use crate::destination::Destination;
+use crate::destination::{Destination, full_name};
+use crate::directory::Caller;
 use crate::driver::answers::due_at;
-use crate::driver::{Driver, DriverLimits, Event};
+use crate::driver::{DestinationPolicy, Driver, DriverLimits, Event};
 use crate::feeds::Feeds;
 use crate::keys::Keys;
 use crate::problem::Problem;
@@ -100,11 +103,7 @@ impl Engine {
         let clock = Arc::new(AnchoredClock::new(local, options.store.now().await?));
         let worker = WorkerNonce(random_u64());
         let transport = (options.transport)(clock.clone());
-        let policies = options
-            .destinations
-            .iter()
-            .map(|(name, d)| (name.clone(), d.policy()))
-            .collect();
+        let policies = policies(&options.destinations);
         let contracts = keep_contracts(options.store.as_ref(), &options.destinations).await?;
         let older_identities = older_identities(options.store.as_ref()).await?;
         let restore = options.store.restore().await?;
@@ -119,6 +118,7 @@ impl Engine {
         )
         .await?;
         let accounts = Arc::new(accounts);
+        let directory = Arc::new(authority::load(options.store.as_ref()).await?);
         let shared = Arc::new(Shared {
             store: options.store,
             transport,
@@ -135,6 +135,8 @@ impl Engine {
             paused: AtomicBool::new(paused),
             accounts,
             restore_marked: std::sync::Mutex::default(),
+            directory: RwLock::new(directory.clone()),
+            tokens_used: std::sync::Mutex::default(),
             overdue_after: std::sync::Mutex::default(),
         });
         let limits = DriverLimits {
@@ -143,6 +145,7 @@ impl Engine {
         };
         let mut driver = Driver::new(worker, limits, policies, released);
         driver.handle(Event::Credentials(shared.accounts.changed()), shared.now());
+        driver.handle(Event::Directory(directory), shared.now());
         if paused {
             driver.handle(Event::Paused(true), shared.now());
         }
@@ -176,6 +179,54 @@ impl Engine {
             .load(id)
             .await?
             .ok_or_else(|| Problem::unknown_action(id))
+    }
+
+    /// One action as it stands, if a caller may see it. One of somebody else is answered like one that there is not.
+    ///
+    /// # Errors
+    /// [`Problem`] if there is none for them, or the store cannot be read.
+    pub async fn load_for(&self, caller: &Caller, id: ActionId) -> Result<Record, Problem> {
+        let record = self.load(id).await?;
+        if self.may_see(caller, &record) {
+            Ok(record)
+        } else {
+            Err(Problem::unknown_action(id))
+        }
+    }
+
+    /// Actions that match and that a caller may see, newest first.
+    ///
+    /// # Errors
+    /// [`Problem`] if the store cannot be read.
+    pub async fn list_for(&self, caller: &Caller, filter: Filter) -> Result<Vec<Record>, Problem> {
+        let (limit, mut before) = (filter.limit, filter.before);
+        let place = |name: &String| full_name(&caller.tenant, name);
+        let destination = filter.destination.as_ref().map(place);
+        let mut found = Vec::new();
+        loop {
+            let page = Filter {
+                tenant: Some(caller.tenant.clone()),
+                destination: destination.clone(),
+                before,
+                ..filter.clone()
+            };
+            let page = self.list(page).await?;
+            let more = page.len() == limit;
+            before = page.last().map(Record::id);
+            found.extend(
+                page.into_iter()
+                    .filter(|record| self.may_see(caller, record)),
+            );
+            if !more || found.len() >= limit {
+                found.truncate(limit);
+                return Ok(found);
+            }
+        }
+    }
+
+    fn may_see(&self, caller: &Caller, record: &Record) -> bool {
+        let scope = &record.action.scope;
+        scope.tenant == caller.tenant && self.shared.directory().acts_for(caller, &scope.principal)
     }
 
     /// Actions that match, newest first.
@@ -277,7 +328,21 @@ impl Engine {
         Ok(self.shared.store.counts().await?)
     }
 
-    /// The configured destinations.
+    /// A tenant's destination, by the tenant's own name for it.
+    #[must_use]
+    pub fn destination(&self, tenant: &str, name: &str) -> Option<&Destination> {
+        let found = self.shared.destinations.get(&full_name(tenant, name))?;
+        (found.tenant() == tenant).then_some(found)
+    }
+
+    /// A tenant's destinations, by the tenant's own names for them.
+    pub fn destinations_of(&self, tenant: &str) -> impl Iterator<Item = (&str, &Destination)> {
+        let all = self.shared.destinations.values();
+        all.filter(move |found| found.tenant() == tenant)
+            .map(|found| (found.own_name(), found))
+    }
+
+    /// The configured destinations of all tenants, by full name.
     #[must_use]
     pub fn destinations(&self) -> &BTreeMap<String, Destination> {
         &self.shared.destinations
@@ -336,6 +401,13 @@ impl Engine {
             .changes
             .send(Change::standing(record.id(), record.status().state));
     }
+}
+
+/// What the driver has to know about each destination.
+fn policies(destinations: &BTreeMap<String, Destination>) -> BTreeMap<String, DestinationPolicy> {
+    let all = destinations.iter();
+    all.map(|(name, destination)| (name.clone(), destination.policy()))
+        .collect()
 }
 
 /// Long enough for the longest request that a claim has to cover.

@@ -132,6 +132,15 @@ impl Keys {
         hash.finalize().to_hex()[..32].to_owned()
     }
 
+    /// The keyed hash of a token's secret: what is kept of it.
+    #[must_use]
+    pub fn token(&self, id: &str, secret: &str) -> [u8; 32] {
+        let mut hash = self.hasher("factum 2026 token");
+        absorb(&mut hash, id.as_bytes());
+        absorb(&mut hash, secret.as_bytes());
+        *hash.finalize().as_bytes()
+    }
+
     /// The key of the store's row checksums.
     #[must_use]
     pub fn checksum(&self) -> [u8; 32] {

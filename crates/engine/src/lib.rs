@@ -7,11 +7,13 @@
 
 mod accounts;
 pub mod admission;
+mod authority;
 pub mod callbacks;
 pub mod canonical;
 mod carry;
 pub mod clock;
 pub mod destination;
+pub mod directory;
 pub mod driver;
 mod engine;
 pub mod failpoint;
@@ -32,6 +34,8 @@ pub mod submission;
 pub use destination::{
     Carried, CarriedRequest, Carrier, Destination, Operation, OperationContract, Reach,
 };
+pub use directory::{Caller, Directory};
+pub use engine::register::{Reason, token_of};
 pub use engine::{Cancelled, Engine, Options, Submitted, TransportMaker};
 pub use key_template::KeyTemplate;
 pub use keys::Keys;

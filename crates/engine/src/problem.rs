@@ -95,6 +95,11 @@ codes! {
     StoreDamaged "F1052" "store-damaged" 500 "a row or file of the store is damaged";
     StoreFailed "F1053" "store-failed" 500 "the database reported an error";
     Internal "F1054" "internal" 500 "something broke on our side";
+    Forbidden "F1060" "forbidden" 403 "the token does not allow this";
+    AuthorityEnded "F1061" "authority-ended" 403 "there is no authority for this any more";
+    BeyondGrant "F1062" "beyond-grant" 403 "the grant does not go that far";
+    UnknownName "F1063" "unknown-name" 404 "nothing of this name is registered";
+    NameTaken "F1064" "name-taken" 409 "something of this name is registered already";
 }
 
 impl Code {

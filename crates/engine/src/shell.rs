@@ -21,9 +21,11 @@ use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::task::{Id, JoinSet};
 
 use crate::accounts::Accounts;
+use crate::authority;
 use crate::carry::Carrying;
 use crate::clock::{AnchoredClock, LocalReading, STEP_MAX, agrees, duration};
 use crate::destination::{Destination, Reach};
+use crate::directory::Directory;
 use crate::driver::answers::{self, STORE_REST, Submitted, Wrote, owner};
 use crate::driver::gate::{Guest, Heard};
 use crate::driver::{Command, Commit, Driver, Event, SendOut};
@@ -88,6 +90,10 @@ pub(crate) struct Shared {
     /// Up to which restore this worker has recorded that actions of its lanes are maybe sent.
     pub(crate) restore_marked: std::sync::Mutex<Option<Timestamp>>,
     pub(crate) feeds: Feeds,
+    /// Who may do what, as far as it is known here.
+    pub(crate) directory: RwLock<Arc<Directory>>,
+    /// When tokens were used last in this process, by tenant and id.
+    pub(crate) tokens_used: std::sync::Mutex<BTreeMap<(String, String), authority::TokenUse>>,
     /// How far the listing of what others left has come.
     pub(crate) overdue_after: std::sync::Mutex<Option<(Timestamp, ActionId)>>,
 }
@@ -245,6 +251,8 @@ async fn look_around(shared: &Shared) -> Event {
             Vec::new()
         }
     };
+    events.extend(authority::refreshed(shared).await);
+    authority::write_down_use(shared).await;
     events.push(Event::Credentials(shared.accounts.changed()));
     events.push(Event::InDoubt {
         clock: shared.clock_in_doubt.load(Ordering::Relaxed),
@@ -326,6 +334,7 @@ async fn write(shared: &Shared, commit: Commit) -> Event {
         Ok(Committed::Stale) => {}
         Err(error) => tracing::warn!(%action, %error, "could not commit"),
     }
+    let stale_mark = matches!(answer, Ok(Committed::Stale)) && marks(&commit.facts);
     match answers::wrote(commit, answer, shared.now()) {
         Wrote::Durable(event, recorded) => {
             announce(shared, action, &recorded);
@@ -333,7 +342,12 @@ async fn write(shared: &Shared, commit: Commit) -> Event {
         }
         Wrote::Not(event, claim) => {
             let _ = shared.store.release(claim).await;
-            event
+            if !stale_mark {
+                return event;
+            }
+            // It may be stale because somebody may do less than is known here: that is read before it is decided anew.
+            authority::refreshed(shared).await;
+            Event::All(vec![Event::Directory(shared.directory()), event])
         }
     }
 }
@@ -360,9 +374,14 @@ async fn name_key(shared: &Shared, commit: &Commit) -> Result<(), StoreError> {
     Ok(())
 }
 
+fn marks(facts: &[Fact]) -> bool {
+    facts
+        .iter()
+        .any(|fact| matches!(fact, Fact::Marked(_) | Fact::CancelMarked(_)))
+}
+
 fn reach_written(facts: &[Fact]) {
-    let marks = |fact: &Fact| matches!(fact, Fact::Marked(_) | Fact::CancelMarked(_));
-    if facts.iter().any(marks) {
+    if marks(facts) {
         reach(CrashPoint::C4);
     } else if facts.iter().any(|fact| matches!(fact, Fact::Answered(_))) {
         reach(CrashPoint::C7);

@@ -168,7 +168,10 @@ impl<'a> ActionBuilder<'a> {
         if let Some(problem) = self.problem {
             return Err(problem);
         }
-        let submission = self.factum.engine().keyed(self.submission)?;
+        let submission = self
+            .factum
+            .engine()
+            .keyed(self.submission, DEFAULT_TENANT)?;
         let body = to_json(&submission)?;
         let checked = submission.check(DEFAULT_TENANT, DEFAULT_PRINCIPAL)?;
         crate::outbox::insert(transaction, &body).map_err(|error| {
@@ -197,7 +200,10 @@ impl<'a> ActionBuilder<'a> {
         if let Some(problem) = self.problem {
             return Err(problem);
         }
-        let submission = self.factum.engine().keyed(self.submission)?;
+        let submission = self
+            .factum
+            .engine()
+            .keyed(self.submission, DEFAULT_TENANT)?;
         let submitted = crate::postgres::submit(transaction, &submission).await?;
         Ok(Handle::Reserved(submitted.id))
     }

@@ -1,12 +1,13 @@
 //! Callbacks in, as the library shows them: where a destination delivers, and what it delivered.
 
 use factum_engine::callbacks::Delivery;
+use factum_engine::destination::own_name;
 use factum_engine::{Engine, Problem};
 use factum_store::{Delivered, KeptReport, Name, Reading, ReportFilter};
 use serde::Serialize;
 
+use crate::Factum;
 use crate::view::{callback_says, rfc3339};
-use crate::{DEFAULT_TENANT, Factum};
 
 /// A destination's report as every interface shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -52,7 +53,8 @@ impl CallbackView {
         Self {
             no: kept.no,
             at: rfc3339(kept.at),
-            destination: kept.report.site.destination.clone(),
+            destination: own_name(&kept.report.site.tenant, &kept.report.site.destination)
+                .to_owned(),
             action: kept.action.map(|id| id.to_string()),
             readings: kept.report.readings.iter().map(ReadingView::of).collect(),
             body: String::from_utf8_lossy(&kept.report.body).into_owned(),
@@ -82,25 +84,26 @@ impl ReadingView {
     }
 }
 
-/// The path for a destination's callbacks; none where no contract of it describes any.
+/// The path for the callbacks of a tenant's destination; none where no contract of it describes any.
 #[must_use]
-pub fn path(engine: &Engine, destination: &str) -> Option<String> {
-    let address = engine.callback_path(DEFAULT_TENANT, destination)?;
+pub fn path(engine: &Engine, tenant: &str, destination: &str) -> Option<String> {
+    let address = engine.callback_path(tenant, destination)?;
     Some(format!("/v1/callbacks/{address}"))
 }
 
-/// Reports that destinations made, newest first: all, or those that found no action, before this number.
+/// Reports that a tenant's destinations made, newest first: all, or those that found no action, before this number.
 ///
 /// # Errors
 /// [`Problem`] if the store cannot be read.
 pub async fn list(
     engine: &Engine,
+    tenant: &str,
     unmatched: bool,
     before: Option<u64>,
     limit: usize,
 ) -> Result<Vec<CallbackView>, Problem> {
     let filter = ReportFilter {
-        tenant: DEFAULT_TENANT.to_owned(),
+        tenant: tenant.to_owned(),
         unmatched,
         before,
         limit,
@@ -129,8 +132,6 @@ impl Factum {
             headers,
             body,
         };
-        self.engine()
-            .deliver(DEFAULT_TENANT, address, delivery)
-            .await
+        self.engine().deliver(address, delivery).await
     }
 }

@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use factum_engine::destination::{full_name, own_name, tenant_of};
+use factum_engine::directory::DEFAULT_TENANT;
 use factum_engine::{Code, Problem};
 use serde::{Deserialize, Deserializer};
 
@@ -26,12 +28,12 @@ pub struct Config {
     pub messages: Option<PathBuf>,
     /// The language of statements where neither a submission nor its reader says one.
     pub locale: Option<String>,
-    /// What is said to a tenant's customers otherwise.
-    pub tenants: BTreeMap<String, TenantConfig>,
     /// A folder with contracts of one's own; they override the built-in catalogue.
     pub contracts: Option<PathBuf>,
     /// The configured accounts at outside systems, by name.
     pub destinations: BTreeMap<String, DestinationConfig>,
+    /// What tenants have for themselves, and what is said to their customers otherwise, by name.
+    pub tenants: BTreeMap<String, TenantConfig>,
     /// Application files whose `factum_outbox` is picked up.
     pub outbox: Vec<OutboxConfig>,
 }
@@ -123,7 +125,7 @@ pub struct ContactConfig {
     pub time_zone: Option<String>,
 }
 
-/// `[tenants.NAME]`.
+/// `[tenants.NAME]`. Who the tenant is, and whether it may act, stands in the store: `factum tenant add`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TenantConfig {
@@ -133,6 +135,8 @@ pub struct TenantConfig {
     pub contact: Option<ContactConfig>,
     /// The same for one destination.
     pub contacts: BTreeMap<String, ContactConfig>,
+    /// Its accounts at outside systems, by its own names for them: two tenants may both have `helpdesk`.
+    pub destinations: BTreeMap<String, DestinationConfig>,
 }
 
 /// `[[outbox]]`.
@@ -299,6 +303,32 @@ impl Default for LimitsConfig {
 }
 
 impl Config {
+    /// The destinations of all tenants, by their full names, each with where it stands.
+    pub fn all_destinations(&self) -> impl Iterator<Item = (String, String, &DestinationConfig)> {
+        let own = self.destinations.iter();
+        let own =
+            own.map(|(name, written)| (name.clone(), format!("/destinations/{name}"), written));
+        let tenants = self.tenants.iter();
+        let theirs = tenants.flat_map(|(tenant, written)| {
+            written.destinations.iter().map(move |(name, written)| {
+                let at = format!("/tenants/{tenant}/destinations/{name}");
+                (full_name(tenant, name), at, written)
+            })
+        });
+        own.chain(theirs)
+    }
+
+    /// The destination of this full name.
+    #[must_use]
+    pub fn destination(&self, full: &str) -> Option<&DestinationConfig> {
+        let tenant = tenant_of(full);
+        if tenant == DEFAULT_TENANT {
+            return self.destinations.get(full);
+        }
+        let written = self.tenants.get(tenant)?;
+        written.destinations.get(own_name(tenant, full))
+    }
+
     /// Reads a configuration file.
     ///
     /// # Errors

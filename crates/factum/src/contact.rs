@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use factum_core::{Known, Span, Timestamp};
+use factum_engine::destination::own_name;
 use factum_engine::{Code, Problem};
 use fluent_bundle::FluentArgs;
 use jiff::tz::TimeZone;
@@ -54,9 +55,18 @@ impl Contacts {
                 let contact = read(format!("/tenants/{tenant}/contact"), written)?;
                 contacts.tenants.insert(tenant.clone(), contact);
             }
+            for (name, destination) in &of_tenant.destinations {
+                if let Some(written) = &destination.contact {
+                    let member = format!("/tenants/{tenant}/destinations/{name}/contact");
+                    let key = (tenant.clone(), name.clone());
+                    let contact = read(member, written)?;
+                    contacts.tenants_destinations.insert(key, contact);
+                }
+            }
             for (name, written) in &of_tenant.contacts {
                 let member = format!("/tenants/{tenant}/contacts/{name}");
-                if !config.destinations.contains_key(name) {
+                let known = [&config.destinations, &of_tenant.destinations];
+                if !known.iter().any(|known| known.contains_key(name)) {
                     let rule = format!("no destination {name:?} is configured here");
                     let remedy = "name a destination of this configuration";
                     return Err(Problem::new(Code::BadConfig, member, rule, remedy));
@@ -69,9 +79,10 @@ impl Contacts {
         Ok(contacts)
     }
 
-    /// The route of a tenant's customers at a destination: the closest one.
+    /// The route of a tenant's customers at a destination, by its full name: the closest one.
     #[must_use]
     pub fn of_tenant(&self, tenant: &str, destination: &str) -> Option<&Contact> {
+        let destination = own_name(tenant, destination);
         let key = (tenant.to_owned(), destination.to_owned());
         self.tenants_destinations
             .get(&key)

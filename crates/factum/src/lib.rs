@@ -62,9 +62,11 @@ pub use factum_core::{ActionId, Permission, State};
 pub use factum_engine::reading::read_object;
 pub use factum_engine::submission::KEY_MAX;
 pub use factum_engine::{
-    About, Cancelled, Carried, CarriedRequest, Carrier, Change, Code, Destination, Engine,
-    Operation, Problem, Reach, Submission,
+    About, Caller, Cancelled, Carried, CarriedRequest, Carrier, Change, Code, Destination,
+    Directory, Engine, Operation, Problem, Reach, Reason, Submission, destination, directory,
+    token_of,
 };
+pub use factum_store::register::{Entry, EntryFilter, EntryKey, EntryVersion, Kind};
 pub use factum_store::{Filter, Record, Restore};
 pub use start::Builder;
 use statements::{Audience, Reader};
@@ -171,6 +173,24 @@ impl Factum {
             .engine
             .submit(submission, DEFAULT_TENANT, principal)
             .await?;
+        let status = self.view(&submitted.record, !submitted.created, reader);
+        Ok(Submitted {
+            status,
+            created: submitted.created,
+        })
+    }
+
+    /// The same, with the authority of a caller.
+    ///
+    /// # Errors
+    /// [`Problem`]; nothing was recorded then.
+    pub async fn submit_for(
+        &self,
+        submission: Submission,
+        caller: &Caller,
+        reader: Reader,
+    ) -> Result<Submitted, Problem> {
+        let submitted = self.inner.engine.submit_as(submission, caller).await?;
         let status = self.view(&submitted.record, !submitted.created, reader);
         Ok(Submitted {
             status,

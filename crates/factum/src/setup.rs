@@ -7,11 +7,12 @@ use std::sync::Arc;
 use factum_contract::{Catalogue, Contract, OperatorSettings, Provider};
 use factum_core::retry::Backoff;
 use factum_core::{Bound, Limits};
+use factum_engine::directory::DEFAULT_TENANT;
 use factum_engine::driver::gate::GateSettings;
 use factum_engine::{Code, Destination, KeyTemplate, Operation, OperationContract, Problem, Reach};
 use factum_transport::{HttpLimits, SecretRef, Target};
 
-use crate::config::{Config, DestinationConfig, DestinationLimits, GateConfig};
+use crate::config::{Config, DestinationConfig, DestinationLimits, GateConfig, TenantConfig};
 use crate::credentials;
 
 /// The catalogue: built in, overridden by the folder that the configuration names.
@@ -78,10 +79,16 @@ pub fn destinations(
     config: &Config,
     catalogue: &Catalogue,
 ) -> Result<BTreeMap<String, Destination>, Problem> {
-    let made = config
-        .destinations
-        .iter()
-        .map(|(name, written)| Ok((name.clone(), destination(name, written, catalogue)?)));
+    for (tenant, written) in &config.tenants {
+        sound_tenant(tenant, written)?;
+    }
+    if let Some(name) = config.destinations.keys().find(|name| name.contains('/')) {
+        return Err(slash(&format!("/destinations/{name}")));
+    }
+    let made = config.all_destinations().map(|(name, at, written)| {
+        let made = destination(&name, at, written, catalogue)?;
+        Ok((name, made))
+    });
     made.collect()
 }
 
@@ -89,21 +96,39 @@ pub fn destinations(
 /// that adds the credentials.
 #[must_use]
 pub fn without_auth(config: &Config, catalogue: &Catalogue) -> Vec<(String, String)> {
-    let all = config.destinations.iter();
-    let bare = all.filter(|(_, written)| written.auth.is_none());
-    let wanted = bare.filter_map(|(name, written)| {
+    let all = config.all_destinations();
+    let bare = all.filter(|(_, _, written)| written.auth.is_none());
+    let wanted = bare.filter_map(|(name, _, written)| {
         let provider = catalogue.provider(&written.provider)?;
-        Some((name.clone(), credentials::wanted(provider)?))
+        Some((name, credentials::wanted(provider)?))
     });
     wanted.collect()
 }
 
+/// A slash stands between a tenant and its own name for a destination.
+fn slash(at: &str) -> Problem {
+    let rule = "a name of a tenant or a destination has no slash".to_owned();
+    bad(at, rule, "use another name")
+}
+
+fn sound_tenant(tenant: &str, written: &TenantConfig) -> Result<(), Problem> {
+    let at = format!("/tenants/{tenant}");
+    if tenant == DEFAULT_TENANT && !written.destinations.is_empty() {
+        let rule = "the destinations of the tenant `default` stand at the top".to_owned();
+        return Err(bad(&at, rule, "write [destinations.NAME]"));
+    }
+    if tenant.contains('/') || written.destinations.keys().any(|name| name.contains('/')) {
+        return Err(slash(&at));
+    }
+    Ok(())
+}
+
 fn destination(
     name: &str,
+    at: String,
     written: &DestinationConfig,
     catalogue: &Catalogue,
 ) -> Result<Destination, Problem> {
-    let at = format!("/destinations/{name}");
     if catalogue.provider(&written.provider).is_none()
         && catalogue.operations(&written.provider).next().is_none()
     {

@@ -7,6 +7,7 @@ use factum_core::evidence::{
 };
 use factum_core::statement::StatementKey;
 use factum_core::{Evidence, Next, Status, Step, Timestamp};
+use factum_engine::destination::own_name;
 use factum_store::Record;
 use factum_store::record::identity_text;
 use serde::Serialize;
@@ -175,7 +176,7 @@ impl StatusView {
             joined,
             created_at: rfc3339(action.intent.submitted_at),
             key: identity_text(&action.identity),
-            destination: action.scope.destination.clone(),
+            destination: own_name(&action.scope.tenant, &action.scope.destination).to_owned(),
             operation: action.scope.operation.clone(),
             on_behalf_of: action.scope.principal.clone(),
             summary: action.content.summary.clone(),

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use axum::http::{StatusCode, header};
 use factum::core::State;
-use factum::statements::{Locale, Reader};
+use factum::statements::Locale;
 use factum::view::StatusView;
-use factum::{ActionId, Cancelled, Code, DEFAULT_PRINCIPAL, DEFAULT_TENANT, Filter, Submission};
+use factum::{ActionId, Caller, Cancelled, Code, Filter, Submission};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use crate::app::App;
 use crate::call::{Doc, Param};
 use crate::headers::{IDEMPOTENCY_KEY, idempotency_key, join_identity, prefer_wait};
 use crate::incoming::{Incoming, person, said};
-use crate::query::{Kind, Query};
+use crate::query::Kind;
 use crate::reply::{Failure, Reply, json_reply, with_header};
 
 /// Rows of a listing at the most, and where nothing is said.
@@ -95,6 +95,8 @@ pub(crate) const SUBMIT: Doc = Doc {
         Code::BadTimes,
         Code::IdentityTwice,
         Code::WrongMediaType,
+        Code::AuthorityEnded,
+        Code::BeyondGrant,
         Code::QueueFull,
         Code::DiskFull,
         Code::ShuttingDown,
@@ -201,10 +203,9 @@ pub(crate) async fn submit(app: &App, mut incoming: Incoming) -> Result<Reply, F
     let from_header = join_identity(&mut submission, header)?;
     let factum = app.factum().clone();
     let submitted = app
-        .to_its_end(async move {
-            factum
-                .submit_as(submission, DEFAULT_PRINCIPAL, reader)
-                .await
+        .to_its_end({
+            let caller = incoming.caller.clone();
+            async move { factum.submit_for(submission, &caller, reader).await }
         })
         .await;
     let submitted = submitted.map_err(|failure| at_header(failure, from_header))?;
@@ -220,7 +221,9 @@ pub(crate) async fn submit(app: &App, mut incoming: Incoming) -> Result<Reply, F
             }
         }
     }
-    app.factum().handed_out(DEFAULT_TENANT, &status).await;
+    app.factum()
+        .handed_out(&incoming.caller.tenant, &status)
+        .await;
     let code = if created {
         StatusCode::CREATED
     } else {
@@ -275,10 +278,11 @@ pub(crate) fn locale_words() -> Vec<&'static str> {
     Locale::ALL.iter().map(|locale| locale.tag()).collect()
 }
 
-pub(crate) async fn list(app: &App, query: &Query, reader: Reader) -> Result<Reply, Failure> {
+pub(crate) async fn list(app: &App, incoming: Incoming) -> Result<Reply, Failure> {
+    let (query, reader) = (&incoming.query, incoming.reader());
     let text = |name: &str| query.text(name).map(str::to_owned);
     let filter = Filter {
-        tenant: Some(DEFAULT_TENANT.to_owned()),
+        tenant: None,
         key: text("key"),
         state: query.text("state").and_then(State::from_name),
         next: text("next"),
@@ -287,7 +291,7 @@ pub(crate) async fn list(app: &App, query: &Query, reader: Reader) -> Result<Rep
         before: query.parsed("before"),
         limit: query.parsed("limit").unwrap_or(LIMIT),
     };
-    let page = page(app, filter).await?;
+    let page = page(app, &incoming.caller, filter).await?;
     let actions: Vec<StatusView> = page
         .records
         .iter()
@@ -305,15 +309,18 @@ pub(crate) struct Page {
     pub(crate) next_before: Option<String>,
 }
 
-pub(crate) async fn page(app: &App, filter: Filter) -> Result<Page, Failure> {
+pub(crate) async fn page(app: &App, caller: &Caller, filter: Filter) -> Result<Page, Failure> {
     let limit = filter.limit;
     let mut records = app
         .factum()
         .engine()
-        .list(Filter {
-            limit: limit + 1,
-            ..filter
-        })
+        .list_for(
+            caller,
+            Filter {
+                limit: limit + 1,
+                ..filter
+            },
+        )
         .await?;
     let more = records.len() > limit;
     records.truncate(limit);
@@ -327,18 +334,16 @@ pub(crate) async fn page(app: &App, filter: Filter) -> Result<Page, Failure> {
     })
 }
 
-pub(crate) async fn status(
-    app: &App,
-    query: &Query,
-    id: ActionId,
-    reader: Reader,
-) -> Result<Reply, Failure> {
+pub(crate) async fn status(app: &App, incoming: Incoming) -> Result<Reply, Failure> {
+    let (query, id) = (&incoming.query, incoming.visible(app).await?.id());
+    let reader = incoming.reader();
     let wait = Duration::from_secs(query.parsed("wait").unwrap_or(0));
     let record = app.at_rest(id, wait).await?;
     json_reply(StatusCode::OK, &app.factum().view(&record, false, reader))
 }
 
-pub(crate) async fn evidence(app: &App, id: ActionId) -> Result<Reply, Failure> {
+pub(crate) async fn evidence(app: &App, incoming: Incoming) -> Result<Reply, Failure> {
+    let id = incoming.visible(app).await?.id();
     let evidence = app.factum().evidence(id).await?;
     json_reply(
         StatusCode::OK,
@@ -354,9 +359,9 @@ struct CancelRequest {
 }
 
 pub(crate) async fn cancel(app: &App, mut incoming: Incoming) -> Result<Reply, Failure> {
-    let id = incoming.action()?;
+    let id = incoming.visible(app).await?.id();
     let request: CancelRequest = incoming.json_or_default().await?;
-    let by = person(request.by)?;
+    let by = person(&incoming.caller, request.by)?;
     let why = match request.why {
         Some(why) => said("/why", why, 2_000)?,
         None => "no reason was given".to_owned(),

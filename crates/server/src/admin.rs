@@ -120,7 +120,8 @@ pub(crate) async fn set_paused(
     mut incoming: Incoming,
     paused: bool,
 ) -> Result<Reply, Failure> {
-    let by = person(incoming.json_or_default::<ByRequest>().await?.by)?;
+    let caller = incoming.caller.clone();
+    let by = person(&caller, incoming.json_or_default::<ByRequest>().await?.by)?;
     tracing::info!(by, paused, "sends are held, or go on");
     let factum = app.factum().clone();
     app.to_its_end(async move { factum.engine().set_paused(paused, &by).await })
@@ -137,7 +138,7 @@ struct AfterRestoreRequest {
 
 pub(crate) async fn after_restore(app: &App, mut incoming: Incoming) -> Result<Reply, Failure> {
     let request: AfterRestoreRequest = incoming.json_or_default().await?;
-    let by = person(request.by)?;
+    let by = person(&incoming.caller, request.by)?;
     let copy_until = request
         .copy_until
         .map(|text| parse_instant("/copy_until", &text))
@@ -153,7 +154,8 @@ pub(crate) async fn after_restore(app: &App, mut incoming: Incoming) -> Result<R
 }
 
 pub(crate) async fn release(app: &App, mut incoming: Incoming) -> Result<Reply, Failure> {
-    let by = person(incoming.json_or_default::<ByRequest>().await?.by)?;
+    let caller = incoming.caller.clone();
+    let by = person(&caller, incoming.json_or_default::<ByRequest>().await?.by)?;
     let factum = app.factum().clone();
     app.to_its_end(async move { factum.engine().release_restore(&by).await })
         .await?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Bytes;
-use factum::{ActionId, Factum, Problem, Record};
+use factum::{ActionId, Caller, DEFAULT_PRINCIPAL, DEFAULT_TENANT, Factum, Problem, Record};
 use subtle::ConstantTimeEq;
 use tokio::sync::watch;
 
@@ -48,7 +48,8 @@ pub struct Limits {
 }
 
 impl App {
-    /// Makes an engine reachable for whoever holds one of these tokens. Bounds come from the engine's configuration.
+    /// Makes an engine reachable for whoever holds one of these tokens, as `admin` of the tenant `default`, or a token that was made
+    /// since. Bounds come from the engine's configuration.
     #[must_use]
     pub fn new(factum: Factum, tokens: impl IntoIterator<Item = String>) -> Self {
         let limits = Limits::of(&factum);
@@ -95,11 +96,17 @@ impl App {
         self.inner.document.clone()
     }
 
-    /// Whether a token is one of ours. How long this takes tells nothing about how much of it was right.
-    pub(crate) fn knows(&self, token: &str) -> bool {
+    /// Whose token this is. How long this takes tells nothing about how much of it was right.
+    pub(crate) fn caller(&self, token: &str) -> Option<Caller> {
         let tokens = self.inner.tokens.iter();
         let hits = tokens.map(|known| known.as_bytes().ct_eq(token.as_bytes()));
-        bool::from(hits.fold(subtle::Choice::from(0), |any, hit| any | hit))
+        let trusted = bool::from(hits.fold(subtle::Choice::from(0), |any, hit| any | hit));
+        let known = self.inner.factum.engine().caller(token);
+        if trusted {
+            Some(Caller::trusted(DEFAULT_TENANT, DEFAULT_PRINCIPAL))
+        } else {
+            known
+        }
     }
 
     /// Makes a change to its end, even if the caller goes away meanwhile: a recorded action has to be looked at.
@@ -232,9 +239,10 @@ mod tests {
     async fn an_empty_token_opens_nothing() {
         let factum = Factum::memory().start().await.unwrap();
         let app = App::new(factum, ["right".to_owned(), String::new()]);
-        assert!(app.knows("right"));
+        let caller = Caller::trusted(DEFAULT_TENANT, DEFAULT_PRINCIPAL);
+        assert_eq!(app.caller("right"), Some(caller));
         for token in ["", "righ", "rightt", "Right"] {
-            assert!(!app.knows(token), "{token:?}");
+            assert_eq!(app.caller(token), None, "{token:?}");
         }
     }
 }

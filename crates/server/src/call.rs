@@ -3,9 +3,10 @@
 
 use axum::http::Method;
 use factum::Code;
+use factum::directory::Scope;
 
 use crate::query::Kind;
-use crate::{actions, admin, callbacks, conversations, destinations, health, review};
+use crate::{actions, admin, callbacks, conversations, destinations, health, register, review};
 
 /// What is said about a call.
 pub(crate) struct Doc {
@@ -86,6 +87,24 @@ calls! {
     Destination GET "/v1/destinations/{name}" destinations::ONE;
     Deliver POST "/v1/callbacks/{address}" callbacks::DELIVER;
     Callbacks GET "/v1/callbacks" callbacks::LIST;
+    DestinationState POST "/v1/destinations/{name}/state" register::DESTINATION_STATE;
+    Tenants GET "/v1/tenants" register::TENANTS;
+    AddTenant POST "/v1/tenants" register::ADD_TENANT;
+    Tenant GET "/v1/tenants/{name}" register::TENANT;
+    TenantState POST "/v1/tenants/{name}/state" register::TENANT_STATE;
+    Principals GET "/v1/principals" register::PRINCIPALS;
+    AddPrincipal POST "/v1/principals" register::ADD_PRINCIPAL;
+    Principal GET "/v1/principals/{name}" register::PRINCIPAL;
+    PrincipalState POST "/v1/principals/{name}/state" register::PRINCIPAL_STATE;
+    Grants GET "/v1/grants" register::GRANTS;
+    AddGrant POST "/v1/grants" register::ADD_GRANT;
+    Grant GET "/v1/grants/{name}" register::GRANT;
+    GrantState POST "/v1/grants/{name}/state" register::GRANT_STATE;
+    Tokens GET "/v1/tokens" register::TOKENS;
+    AddToken POST "/v1/tokens" register::ADD_TOKEN;
+    Token GET "/v1/tokens/{name}" register::TOKEN;
+    TokenState POST "/v1/tokens/{name}/state" register::TOKEN_STATE;
+    RotateToken POST "/v1/tokens/{name}/rotate" register::ROTATE_TOKEN;
     AdminState GET "/v1/admin/state" admin::STATE;
     Pause POST "/v1/admin/pause" admin::PAUSE;
     Resume POST "/v1/admin/resume" admin::RESUME;
@@ -97,9 +116,70 @@ calls! {
     Document GET "/openapi.json" health::DOCUMENT;
 }
 
+/// What a caller's token has to allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// No token at all.
+    Nothing,
+    /// Any token.
+    Token,
+    /// One of these scopes.
+    AnyOf(&'static [Scope]),
+    /// One of these scopes, under one's own authority: it is about all of the tenant's.
+    Whole(&'static [Scope]),
+    /// To administer a tenant, under one's own authority.
+    Admin,
+    /// To run the installation.
+    Operator,
+}
+
 impl Call {
+    /// What a caller's token has to allow for it.
+    pub(crate) fn need(self) -> Need {
+        match self {
+            Self::Healthz | Self::Readyz | Self::Deliver => Need::Nothing,
+            Self::Document => Need::Token,
+            Self::Submit | Self::Cancel => Need::AnyOf(&[Scope::Submit]),
+            Self::List | Self::Status | Self::Evidence => {
+                Need::AnyOf(&[Scope::Read, Scope::Submit, Scope::Review])
+            }
+            Self::Destinations | Self::Destination => {
+                Need::AnyOf(&[Scope::Read, Scope::Submit, Scope::Review, Scope::Callback])
+            }
+            Self::Review | Self::Verdict | Self::CheckAgain => Need::AnyOf(&[Scope::Review]),
+            Self::Callbacks => Need::Whole(&[Scope::Callback]),
+            Self::Conversation | Self::Told | Self::Acknowledge | Self::Corrections => {
+                Need::Whole(&[Scope::Submit, Scope::Review])
+            }
+            Self::DestinationState
+            | Self::Principals
+            | Self::AddPrincipal
+            | Self::Principal
+            | Self::PrincipalState
+            | Self::Grants
+            | Self::AddGrant
+            | Self::Grant
+            | Self::GrantState
+            | Self::Tokens
+            | Self::AddToken
+            | Self::Token
+            | Self::TokenState
+            | Self::RotateToken => Need::Admin,
+            Self::Tenants
+            | Self::AddTenant
+            | Self::Tenant
+            | Self::TenantState
+            | Self::AdminState
+            | Self::Pause
+            | Self::Resume
+            | Self::AfterRestore
+            | Self::WouldSend
+            | Self::Release => Need::Operator,
+        }
+    }
+
     /// Who asks needs no token, and is answered nothing about actions.
     pub(crate) fn is_open(self) -> bool {
-        matches!(self, Self::Healthz | Self::Readyz | Self::Deliver)
+        self.need() == Need::Nothing
     }
 }

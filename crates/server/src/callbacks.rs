@@ -10,7 +10,7 @@ use crate::actions::{LIMIT, LIMIT_PARAM};
 use crate::app::App;
 use crate::call::{Doc, Param};
 use crate::incoming::Incoming;
-use crate::query::{Kind, Query};
+use crate::query::Kind;
 use crate::reply::{Failure, Reply, json_reply};
 use crate::run::no_such_address;
 
@@ -69,12 +69,20 @@ pub(crate) async fn deliver(app: &App, mut incoming: Incoming) -> Result<Reply, 
     }
 }
 
-pub(crate) async fn list(app: &App, query: &Query) -> Result<Reply, Failure> {
+pub(crate) async fn list(app: &App, incoming: Incoming) -> Result<Reply, Failure> {
+    let query = &incoming.query;
     let unmatched = query.text("unmatched") == Some("true");
     let limit: usize = query.parsed("limit").unwrap_or(LIMIT);
     let engine = app.factum().engine();
     let before = query.parsed("before");
-    let mut found = callbacks::list(engine, unmatched, before, limit + 1).await?;
+    let mut found = callbacks::list(
+        engine,
+        &incoming.caller.tenant,
+        unmatched,
+        before,
+        limit + 1,
+    )
+    .await?;
     let more = found.len() > limit;
     found.truncate(limit);
     let next_before = found.last().filter(|_| more).map(|last| last.no);

@@ -3,8 +3,8 @@
 use axum::http::StatusCode;
 use factum::conversations::{CorrectionFilter, Telling};
 use factum::core::statement::StatementKey;
-use factum::statements::{Audience, Locale, Reader};
-use factum::{ActionId, Code, DEFAULT_TENANT};
+use factum::statements::Locale;
+use factum::{ActionId, Code};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use crate::actions::{ACCEPT_LANGUAGE, AUDIENCE, LIMIT, LIMIT_PARAM, LOCALE, loca
 use crate::app::App;
 use crate::call::{Doc, Param};
 use crate::incoming::{Incoming, person, said};
-use crate::query::{Kind, Query};
+use crate::query::Kind;
 use crate::reply::{Failure, Reply, json_reply};
 
 pub(crate) const SHOW: Doc = Doc {
@@ -86,10 +86,11 @@ const SAID: &[Code] = &[
     Code::DiskFull,
 ];
 
-pub(crate) async fn show(app: &App, id: &str, reader: Reader) -> Result<Reply, Failure> {
-    let (factum, id) = (app.factum().clone(), id.to_owned());
+pub(crate) async fn show(app: &App, incoming: Incoming) -> Result<Reply, Failure> {
+    let (factum, id) = (app.factum().clone(), incoming.param("id").to_owned());
+    let (tenant, reader) = (incoming.caller.tenant.clone(), incoming.reader());
     let shown = app
-        .to_its_end(async move { factum.conversation(DEFAULT_TENANT, &id, reader).await })
+        .to_its_end(async move { factum.conversation(&tenant, &id, reader).await })
         .await?;
     json_reply(StatusCode::OK, &shown)
 }
@@ -120,13 +121,13 @@ pub(crate) async fn told(app: &App, mut incoming: Incoming) -> Result<Reply, Fai
             .transpose()?,
         locale: request.locale.as_deref().map(locale).transpose()?,
         denied: request.told == Some(false),
-        by: person(request.by)?,
+        by: person(&incoming.caller, request.by)?,
     };
-    let factum = app.factum().clone();
+    let (factum, tenant) = (app.factum().clone(), incoming.caller.tenant.clone());
     let kept = app
         .to_its_end(async move {
             factum
-                .told(DEFAULT_TENANT, &conversation, action, telling, reader)
+                .told(&tenant, &conversation, action, telling, reader)
                 .await
         })
         .await?;
@@ -144,23 +145,23 @@ struct AcknowledgeRequest {
 pub(crate) async fn acknowledge(app: &App, mut incoming: Incoming) -> Result<Reply, Failure> {
     let conversation = conversation(&incoming)?;
     let request: AcknowledgeRequest = incoming.json().await?;
-    let (action, by) = (action(&request.action)?, person(request.by)?);
-    let factum = app.factum().clone();
+    let (action, by) = (
+        action(&request.action)?,
+        person(&incoming.caller, request.by)?,
+    );
+    let (factum, tenant) = (app.factum().clone(), incoming.caller.tenant.clone());
     let correction = app
         .to_its_end(async move {
             factum
-                .acknowledge(DEFAULT_TENANT, &conversation, action, request.version, &by)
+                .acknowledge(&tenant, &conversation, action, request.version, &by)
                 .await
         })
         .await?;
     json_reply(StatusCode::OK, &correction)
 }
 
-pub(crate) async fn corrections(
-    app: &App,
-    query: &Query,
-    audience: Audience,
-) -> Result<Reply, Failure> {
+pub(crate) async fn corrections(app: &App, incoming: Incoming) -> Result<Reply, Failure> {
+    let (query, audience) = (&incoming.query, incoming.reader().audience);
     let limit = query.parsed("limit").unwrap_or(LIMIT);
     let filter = CorrectionFilter {
         conversation: query.text("conversation").map(str::to_owned),
@@ -169,7 +170,7 @@ pub(crate) async fn corrections(
     };
     let mut found = app
         .factum()
-        .corrections(DEFAULT_TENANT, filter, audience)
+        .corrections(&incoming.caller.tenant, filter, audience)
         .await?;
     let more = found.len() > limit;
     found.truncate(limit);

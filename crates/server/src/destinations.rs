@@ -33,22 +33,23 @@ pub(crate) const ONE: Doc = Doc {
     problems: &[Code::UnknownDestination],
 };
 
-pub(crate) fn list(app: &App) -> Result<Reply, Failure> {
-    let names = app.factum().engine().destinations().keys();
-    let destinations: Vec<Value> = names.filter_map(|name| view(app, name)).collect();
+pub(crate) fn list(app: &App, tenant: &str) -> Result<Reply, Failure> {
+    let names = app.factum().engine().destinations_of(tenant);
+    let destinations: Vec<Value> = names
+        .filter_map(|(name, _)| view(app, tenant, name))
+        .collect();
     json_reply(StatusCode::OK, &json!({"destinations": destinations}))
 }
 
-pub(crate) fn one(app: &App, name: &str) -> Result<Reply, Failure> {
-    match view(app, name) {
+pub(crate) fn one(app: &App, tenant: &str, name: &str) -> Result<Reply, Failure> {
+    match view(app, tenant, name) {
         Some(destination) => json_reply(StatusCode::OK, &destination),
         None => {
             let known: Vec<&str> = app
                 .factum()
                 .engine()
-                .destinations()
-                .keys()
-                .map(String::as_str)
+                .destinations_of(tenant)
+                .map(|(name, _)| name)
                 .collect();
             let remedy = if known.is_empty() {
                 "add one: `factum destination add`".to_owned()
@@ -65,8 +66,8 @@ pub(crate) fn one(app: &App, name: &str) -> Result<Reply, Failure> {
     }
 }
 
-fn view(app: &App, name: &str) -> Option<Value> {
-    let destination = app.factum().engine().destinations().get(name)?;
+fn view(app: &App, tenant: &str, name: &str) -> Option<Value> {
+    let destination = app.factum().engine().destination(tenant, name)?;
     let operations: Map<String, Value> = destination
         .operations
         .iter()
@@ -80,11 +81,11 @@ fn view(app: &App, name: &str) -> Option<Value> {
     let any = destination.any_operation.as_ref();
     let gate = &destination.gate;
     Some(json!({
-        "name": destination.name,
+        "name": destination.own_name(),
         "provider": destination.provider,
         "account": destination.account,
-        "base": app.factum().config().destinations.get(name).map(|written| without_user(&written.base)),
-        "callback": factum::callbacks::path(app.factum().engine(), name).map(|path| json!({
+        "base": app.factum().config().destination(&destination.name).map(|written| without_user(&written.base)),
+        "callback": factum::callbacks::path(app.factum().engine(), tenant, name).map(|path| json!({
             "path": path,
             "can_be_checked": !destination.callback_secrets.is_empty(),
         })),

@@ -5,12 +5,12 @@ use axum::http::HeaderMap;
 use axum::http::header;
 use axum::http::request::Parts;
 use factum::statements::{Audience, Locale, Reader};
-use factum::{ActionId, Code, DEFAULT_PRINCIPAL, read_object};
+use factum::{ActionId, Caller, Code, Record, read_object};
 use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
-use crate::app::Limits;
+use crate::app::{App, Limits};
 use crate::call::Call;
 use crate::query::Query;
 use crate::reply::Failure;
@@ -23,6 +23,7 @@ const DISCARD_WAIT: std::time::Duration = std::time::Duration::from_millis(200);
 /// A request that may be answered.
 pub(crate) struct Incoming {
     pub(crate) call: Call,
+    pub(crate) caller: Caller,
     pub(crate) query: Query,
     pub(crate) params: Vec<(String, String)>,
     pub(crate) parts: Parts,
@@ -59,6 +60,15 @@ impl Incoming {
             let remedy = "send the id from the answer to the submission, or search: GET /v1/actions?key=…";
             Failure::new(Code::UnknownAction, "", error.to_string(), remedy)
         })
+    }
+
+    /// The action that the path names, if the caller may see it: one of somebody else is answered like one that there is not.
+    pub(crate) fn visible<'a>(
+        &self,
+        app: &'a App,
+    ) -> impl Future<Output = Result<Record, Failure>> + Send + use<'a> {
+        let (id, caller) = (self.action(), self.caller.clone());
+        async move { Ok(app.factum().engine().load_for(&caller, id?).await?) }
     }
 
     /// The body as JSON text.
@@ -188,11 +198,20 @@ fn read_json<T: DeserializeOwned>(text: &str) -> Result<T, Failure> {
     Ok(read_object(text, &[])?)
 }
 
-/// Who does something, where the body may say so: else the principal whose token it is.
-pub(crate) fn person(by: Option<String>) -> Result<String, Failure> {
+/// Who does something, where the body may say so: else the principal whose token it is. What the holder of a token that was made for
+/// somebody says of others is recorded as said by them.
+pub(crate) fn person(caller: &Caller, by: Option<String>) -> Result<String, Failure> {
+    let principal = &caller.principal;
     match by {
-        None => Ok(DEFAULT_PRINCIPAL.to_owned()),
-        Some(by) => said("/by", by, 200),
+        None => Ok(principal.clone()),
+        Some(by) => {
+            let by = said("/by", by, 200)?;
+            if caller.token.is_none() || by == *principal {
+                Ok(by)
+            } else {
+                Ok(format!("{by}, as {principal} says"))
+            }
+        }
     }
 }
 

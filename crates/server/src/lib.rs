@@ -19,6 +19,7 @@ mod health;
 mod incoming;
 pub mod openapi;
 mod query;
+mod register;
 mod reply;
 mod review;
 mod run;

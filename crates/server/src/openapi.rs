@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use factum::Code;
 use serde_json::{Map, Value, json};
 
-use crate::call::{Call, Doc, Param};
+use crate::call::{Call, Doc, Need, Param};
 use crate::schema;
 
 /// Problems that any call behind the token may answer with.
 const OF_EVERY_CALL: &[Code] = &[
     Code::Unauthorized,
+    Code::Forbidden,
     Code::BadQuery,
     Code::StoreUnavailable,
     Code::StoreDamaged,
@@ -115,9 +116,11 @@ fn responses(call: Call, doc: &Doc) -> Value {
         );
     }
     let mut by_status: BTreeMap<u16, Vec<Code>> = BTreeMap::new();
-    let common = OF_EVERY_CALL
-        .iter()
-        .filter(|code| !(call.is_open() && **code == Code::Unauthorized));
+    let common = OF_EVERY_CALL.iter().filter(|code| match code {
+        Code::Unauthorized => !call.is_open(),
+        Code::Forbidden => !matches!(call.need(), Need::Nothing | Need::Token),
+        _ => true,
+    });
     for code in common.chain(doc.problems) {
         by_status.entry(code.status()).or_default().push(*code);
     }

@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use factum::core::Fact;
 use factum::statements::Audience;
 use factum::view::{StatusView, rfc3339};
-use factum::{Code, DEFAULT_TENANT, Filter, Receipt, Ruling};
+use factum::{Code, Filter, Receipt, Ruling};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -12,7 +12,6 @@ use crate::actions::{BEFORE, LIMIT, LIMIT_PARAM, page};
 use crate::app::App;
 use crate::call::Doc;
 use crate::incoming::{Incoming, person, said};
-use crate::query::Query;
 use crate::reply::{Failure, Reply, json_reply};
 
 pub(crate) const LIST: Doc = Doc {
@@ -65,15 +64,15 @@ pub(crate) const CHECK_AGAIN: Doc = Doc {
     problems: SAID,
 };
 
-pub(crate) async fn list(app: &App, query: &Query) -> Result<Reply, Failure> {
+pub(crate) async fn list(app: &App, incoming: Incoming) -> Result<Reply, Failure> {
+    let query = &incoming.query;
     let filter = Filter {
-        tenant: Some(DEFAULT_TENANT.to_owned()),
         next: Some("review".to_owned()),
         before: query.parsed("before"),
         limit: query.parsed("limit").unwrap_or(LIMIT),
         ..Filter::default()
     };
-    let page = page(app, filter).await?;
+    let page = page(app, &incoming.caller, filter).await?;
     let mut items = Vec::with_capacity(page.records.len());
     for record in &page.records {
         items.push(
@@ -125,9 +124,9 @@ pub(crate) const VERDICTS: [&str; 4] = [
 ];
 
 pub(crate) async fn verdict(app: &App, mut incoming: Incoming) -> Result<Reply, Failure> {
-    let id = incoming.action()?;
+    let id = incoming.visible(app).await?.id();
     let request: VerdictRequest = incoming.json().await?;
-    let by = person(request.by)?;
+    let by = person(&incoming.caller, request.by)?;
     let why = said("/why", request.why, 2_000)?;
     let ruling = ruling(&request.verdict, request.receipt)?;
     let factum = app.factum().clone();
@@ -181,8 +180,9 @@ pub(crate) struct ByRequest {
 }
 
 pub(crate) async fn check_again(app: &App, mut incoming: Incoming) -> Result<Reply, Failure> {
-    let id = incoming.action()?;
-    let by = person(incoming.json_or_default::<ByRequest>().await?.by)?;
+    let id = incoming.visible(app).await?.id();
+    let caller = incoming.caller.clone();
+    let by = person(&caller, incoming.json_or_default::<ByRequest>().await?.by)?;
     let factum = app.factum().clone();
     let status = app
         .to_its_end(async move { factum.check_again(id, &by).await })

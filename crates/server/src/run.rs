@@ -10,14 +10,15 @@ use axum::Router;
 use axum::extract::{FromRequestParts, RawPathParams, Request, State};
 use axum::http::{HeaderMap, Method, header};
 use axum::routing::{MethodFilter, MethodRouter};
-use factum::Code;
+use factum::directory::Scope;
+use factum::{Caller, Code};
 
 use crate::app::App;
-use crate::call::Call;
+use crate::call::{Call, Need};
 use crate::incoming::Incoming;
 use crate::query::Query;
 use crate::reply::{Failure, Reply};
-use crate::{actions, admin, callbacks, conversations, destinations, health, review};
+use crate::{actions, admin, callbacks, conversations, destinations, health, register, review};
 
 /// All calls, and a problem for everything else.
 pub fn router(app: App) -> Router {
@@ -75,9 +76,16 @@ fn methods(path: &'static str) -> MethodRouter<App> {
 
 async fn answer(app: App, call: Call, request: Request) -> Result<Reply, Failure> {
     let (mut parts, body) = request.into_parts();
-    if !call.is_open() {
-        authorized(&app, &parts.headers)?;
-    }
+    let caller = if call.is_open() {
+        // Whoever needs no token has no power either.
+        Caller {
+            scopes: Vec::new(),
+            ..Caller::trusted("", "")
+        }
+    } else {
+        authorized(&app, &parts.headers)?
+    };
+    allowed(&caller, call.need())?;
     let Ok(params) = RawPathParams::from_request_parts(&mut parts, &()).await else {
         return Err(no_such_address());
     };
@@ -96,6 +104,7 @@ async fn answer(app: App, call: Call, request: Request) -> Result<Reply, Failure
         &app,
         Incoming {
             call,
+            caller,
             query,
             params,
             parts,
@@ -109,29 +118,23 @@ async fn answer(app: App, call: Call, request: Request) -> Result<Reply, Failure
 async fn carried_out(app: &App, incoming: Incoming) -> Result<Reply, Failure> {
     match incoming.call {
         Call::Submit => actions::submit(app, incoming).await,
-        Call::List => actions::list(app, &incoming.query, incoming.reader()).await,
-        Call::Status => {
-            let id = incoming.action()?;
-            actions::status(app, &incoming.query, id, incoming.reader()).await
-        }
-        Call::Evidence => actions::evidence(app, incoming.action()?).await,
+        Call::List => actions::list(app, incoming).await,
+        Call::Status => actions::status(app, incoming).await,
+        Call::Evidence => actions::evidence(app, incoming).await,
         Call::Cancel => actions::cancel(app, incoming).await,
-        Call::Conversation => {
-            conversations::show(app, incoming.param("id"), incoming.reader()).await
-        }
+        Call::Conversation => conversations::show(app, incoming).await,
         Call::Told => conversations::told(app, incoming).await,
         Call::Acknowledge => conversations::acknowledge(app, incoming).await,
-        Call::Corrections => {
-            let audience = incoming.reader().audience;
-            conversations::corrections(app, &incoming.query, audience).await
-        }
-        Call::Review => review::list(app, &incoming.query).await,
+        Call::Corrections => conversations::corrections(app, incoming).await,
+        Call::Review => review::list(app, incoming).await,
         Call::Verdict => review::verdict(app, incoming).await,
         Call::CheckAgain => review::check_again(app, incoming).await,
-        Call::Destinations => destinations::list(app),
-        Call::Destination => destinations::one(app, incoming.param("name")),
+        Call::Destinations => destinations::list(app, &incoming.caller.tenant),
+        Call::Destination => {
+            destinations::one(app, &incoming.caller.tenant, incoming.param("name"))
+        }
         Call::Deliver => callbacks::deliver(app, incoming).await,
-        Call::Callbacks => callbacks::list(app, &incoming.query).await,
+        Call::Callbacks => callbacks::list(app, incoming).await,
         Call::AdminState => admin::state(app).await,
         Call::Pause => admin::set_paused(app, incoming, true).await,
         Call::Resume => admin::set_paused(app, incoming, false).await,
@@ -141,18 +144,70 @@ async fn carried_out(app: &App, incoming: Incoming) -> Result<Reply, Failure> {
         Call::Healthz => health::alive(),
         Call::Readyz => health::ready(app).await,
         Call::Document => Ok(health::document(app)),
+        Call::DestinationState
+        | Call::Tenants
+        | Call::AddTenant
+        | Call::Tenant
+        | Call::TenantState
+        | Call::Principals
+        | Call::AddPrincipal
+        | Call::Principal
+        | Call::PrincipalState
+        | Call::Grants
+        | Call::AddGrant
+        | Call::Grant
+        | Call::GrantState
+        | Call::Tokens
+        | Call::AddToken
+        | Call::Token
+        | Call::TokenState
+        | Call::RotateToken => register::answer(app, incoming).await,
     }
 }
 
-fn authorized(app: &App, headers: &HeaderMap) -> Result<(), Failure> {
+/// Whether a token allows this. Refused before the path or the body is looked at, so that the answer tells nothing about them.
+fn allowed(caller: &Caller, need: Need) -> Result<(), Failure> {
+    let (allows, wanted) = match need {
+        Need::Nothing | Need::Token => (true, String::new()),
+        Need::AnyOf(scopes) => {
+            let words: Vec<&str> = scopes.iter().map(|scope| scope.word()).collect();
+            let any = scopes.iter().any(|scope| caller.may(*scope));
+            (any, format!("one of the scopes {}", words.join(", ")))
+        }
+        Need::Whole(scopes) => {
+            let words: Vec<&str> = scopes.iter().map(|scope| scope.word()).collect();
+            let any = scopes.iter().any(|scope| caller.may(*scope));
+            (
+                any && caller.grant.is_none(),
+                format!("one of the scopes {}, and no grant", words.join(", ")),
+            )
+        }
+        Need::Admin => (
+            caller.may(Scope::Admin) && caller.grant.is_none(),
+            "the scope admin, and no grant".to_owned(),
+        ),
+        Need::Operator => (
+            caller.is_operator(),
+            "the scope admin in the tenant that runs the installation".to_owned(),
+        ),
+    };
+    if allows {
+        return Ok(());
+    }
+    let rule = format!("this needs {wanted}, which the token does not have");
+    let remedy = "use another token, or ask an administrator for one";
+    Err(Failure::new(Code::Forbidden, "", rule, remedy))
+}
+
+fn authorized(app: &App, headers: &HeaderMap) -> Result<Caller, Failure> {
     let given = headers
         .get(header::AUTHORIZATION)
         .and_then(|value| value.to_str().ok());
     let token = given
         .and_then(|value| value.split_once(' '))
         .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-    if token.is_some_and(|(_, token)| app.knows(token.trim())) {
-        return Ok(());
+    if let Some(caller) = token.and_then(|(_, token)| app.caller(token.trim())) {
+        return Ok(caller);
     }
     let rule = "the header Authorization carries no token that is known here";
     let remedy = "send `Authorization: Bearer` with a token, or set FACTUM_TOKEN";

@@ -2,6 +2,7 @@
 
 mod callback;
 mod conversation;
+mod register;
 mod status;
 mod submission;
 
@@ -21,7 +22,8 @@ pub fn components() -> Map<String, Value> {
         .into_iter()
         .chain(about_operating())
         .chain(callback::schemas())
-        .chain(conversation::schemas());
+        .chain(conversation::schemas())
+        .chain(register::schemas());
     all.map(|(name, schema)| (name.to_owned(), schema))
         .collect()
 }

@@ -62,6 +62,19 @@ pub struct Content {
     pub trace: Option<TraceContext>,
     /// The destination's base address at submission: what a key can be known within (R13). None where there is none.
     pub place: Option<String>,
+    /// Under whose authority it was submitted: checked again before every send. None where nobody is named.
+    pub asked_by: Option<AskedBy>,
+}
+
+/// Under whose authority an action was submitted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AskedBy {
+    /// The principal who asked; for whom it is carried out stands in the scope.
+    pub principal: String,
+    /// The grant that lets them, if they need one.
+    pub grant: Option<String>,
+    /// The amount that it moves, where the contract says: a decimal number, and its currency.
+    pub amount: Option<(String, Option<String>)>,
 }
 
 /// Where an action was asked for.

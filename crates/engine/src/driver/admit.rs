@@ -10,6 +10,7 @@ use factum_store::{Action, Claim, NextRow, Record};
 use super::gate::Heard;
 use super::held::{conditions, in_flight_row};
 use super::{ActionId, Command, Driver};
+use crate::directory::Directory;
 use factum_core::permission::Marked;
 
 /// A first mark that may be committed with the submission.
@@ -40,6 +41,10 @@ impl Driver {
         let view = self.view_of(&action.scope, now);
         let current = view.current.filter(|_| !view.no_sends)?;
         if self.full() || !first_mark_may_join(&action.intent, current) {
+            return None;
+        }
+        let lets = |directory: &Directory| directory.still_lets(action, now).is_ok();
+        if !view.directory.is_none_or(lets) {
             return None;
         }
         let known = Known::default();

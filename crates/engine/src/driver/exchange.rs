@@ -1,12 +1,14 @@
 //! What goes between driver and shell: events in, commands out.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use factum_core::{ActionId, AttemptNo, Fact, Permission, Span, Timestamp};
 use factum_store::{Claim, Due, NextRow, Record};
 
 use super::feeds::FeedAt;
 use super::gate::Heard;
+use crate::directory::Directory;
 
 /// What happened.
 #[derive(Debug)]
@@ -77,6 +79,8 @@ pub enum Event {
     },
     /// The destinations whose credential changed, all of them, with the time from which the present one counts.
     Credentials(BTreeMap<String, Timestamp>),
+    /// Who may do what, as of an edition of the register.
+    Directory(Arc<Directory>),
     /// No new work is begun; what is in flight may end.
     Stopping,
 }
@@ -106,6 +110,7 @@ impl Event {
             | Self::RestoreReleased(_)
             | Self::InDoubt { .. }
             | Self::Credentials(_)
+            | Self::Directory(_)
             | Self::Stopping => None,
         }
     }

@@ -9,6 +9,8 @@ use factum_core::{
 use factum_store::record::name_facts;
 use factum_store::{Claim, NextRow, Record};
 
+use crate::directory::Directory;
+
 /// An action that this driver holds.
 #[derive(Debug)]
 pub(super) struct Held {
@@ -48,6 +50,8 @@ pub(super) struct View<'a> {
     pub(super) place: Option<&'a str>,
     /// Since when its credential is the present one, where it changed.
     pub(super) credential_since: Option<Timestamp>,
+    /// Who may do what, where somebody says.
+    pub(super) directory: Option<&'a Directory>,
     /// Paused or stopping.
     pub(super) no_sends: bool,
     /// Stopping.
@@ -110,7 +114,7 @@ pub(super) fn decide_held(record: &Record, view: &View) -> Decision {
     };
     let conditions = conditions(view, current, Some(record));
     let intent = &record.action.intent;
-    let (known, facts) = with_due_facts(record, &conditions);
+    let (known, facts) = with_due_facts(record, authority_lost(record, view), &conditions);
     match permit(intent, &known, &conditions) {
         Ok(_) if view.no_sends && facts.is_empty() => Decision::HoldBack,
         Ok(leave) if !view.no_sends => {
@@ -202,10 +206,17 @@ pub(super) fn conditions<'a>(
 }
 
 /// What is known once everything that time calls for is recorded, and those records.
-fn with_due_facts(record: &Record, conditions: &Conditions) -> (Known, Vec<Fact>) {
+fn with_due_facts(
+    record: &Record,
+    first: Option<Fact>,
+    conditions: &Conditions,
+) -> (Known, Vec<Fact>) {
     let intent = &record.action.intent;
     let mut known = record.known.clone();
-    let mut facts = Vec::new();
+    let mut facts: Vec<Fact> = first.into_iter().collect();
+    name_facts(&known, conditions.now, facts.clone())
+        .iter()
+        .for_each(|evidence| known.absorb(evidence));
     while let Some(fact) = due_fact(intent, &known, conditions) {
         name_facts(&known, conditions.now, vec![fact.clone()])
             .iter()
@@ -216,6 +227,16 @@ fn with_due_facts(record: &Record, conditions: &Conditions) -> (Known, Vec<Fact>
         }
     }
     (known, facts)
+}
+
+/// The authority that an action was submitted under is gone: no more sends. Said once, and not of what is over.
+fn authority_lost(record: &Record, view: &View) -> Option<Fact> {
+    if record.status().is_settled() || record.known.is_withdrawn() {
+        return None;
+    }
+    let missing = view.directory?.still_lets(&record.action, view.now).err()?;
+    let why = missing.why().to_owned();
+    Some(Fact::AuthorityLost { why })
 }
 
 fn write_or_rest(record: &Record, facts: Vec<Fact>, next: &Next, now: Timestamp) -> Decision {

@@ -17,6 +17,7 @@ mod returns;
 mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use factum_core::evidence::{AnswerClass, RequestRef};
 use factum_core::{ActionId, Fact, Promises, Scope, Span, Timestamp, WorkerNonce};
@@ -29,6 +30,8 @@ use feeds::FeedAt;
 use gate::{Gate, GateSettings, Heard};
 use held::{Decision, Doing, Held, View, decide_held};
 use waiting::{After, Waiting};
+
+use crate::directory::Directory;
 
 /// What the driver has to know about a destination.
 #[derive(Clone, Debug)]
@@ -85,6 +88,8 @@ pub struct Driver {
     clock_in_doubt: bool,
     accounts_in_doubt: BTreeSet<String>,
     credentials_since: BTreeMap<String, Timestamp>,
+    /// Who may do what. None where nobody says: then everybody may everything.
+    directory: Option<Arc<Directory>>,
     stopping: bool,
 }
 
@@ -116,6 +121,7 @@ impl Driver {
             clock_in_doubt: false,
             accounts_in_doubt: BTreeSet::new(),
             credentials_since: BTreeMap::new(),
+            directory: None,
             stopping: false,
         }
     }
@@ -179,6 +185,7 @@ impl Driver {
                 self.waiting.look_at_all(now);
             }
             Event::Credentials(_) => {}
+            Event::Directory(directory) => self.directed(directory, now),
             Event::Stopping => self.stopping = true,
         }
     }
@@ -259,6 +266,23 @@ impl Driver {
         }
     }
 
+    /// Where somebody may do less than before, that is found out at once; and so it is where they may do more.
+    fn directed(&mut self, directory: Arc<Directory>, now: Timestamp) {
+        let before = self.directory.replace(directory.clone());
+        let same = before.is_some_and(|before| {
+            Arc::ptr_eq(&before, &directory) || before.lets_the_same_act(&directory)
+        });
+        if !same {
+            self.waiting.look_at_all(now);
+        }
+    }
+
+    /// The edition of the register that decisions are made under.
+    #[must_use]
+    pub fn edition(&self) -> Option<u64> {
+        self.directory.as_ref().map(|directory| directory.edition())
+    }
+
     fn begin_due(&mut self, now: Timestamp, out: &mut Vec<Command>) {
         while !self.stopping && !self.full() {
             let Some((action, destination)) = self.waiting.pop_due(now) else {
@@ -316,6 +340,7 @@ impl Driver {
             account_in_doubt: self.accounts_in_doubt.contains(&scope.destination),
             credential_since: self.credentials_since.get(&scope.destination).copied(),
             place: policy.and_then(|policy| policy.place.as_deref()),
+            directory: self.directory.as_deref(),
             no_sends: self.paused || self.stopping,
             no_questions: self.stopping,
         }
@@ -390,6 +415,10 @@ impl Driver {
             self.waiting
                 .enqueue(action, record.action.scope.destination, Timestamp::EARLIEST);
             return;
+        };
+        let claim = match self.edition() {
+            Some(edition) => claim.under(edition),
+            None => claim,
         };
         out.push(Command::Commit(Box::new(Commit {
             claim,

@@ -18,10 +18,10 @@ impl Engine {
     /// The last part of the address for a destination's callbacks; none where no contract of it describes any.
     #[must_use]
     pub fn callback_path(&self, tenant: &str, destination: &str) -> Option<String> {
-        let destination = self.shared.destinations.get(destination)?;
+        let destination = self.destination(tenant, destination)?;
         destination
             .takes_callbacks()
-            .then(|| self.shared.keys.callback_path(tenant, &destination.name))
+            .then(|| self.address(destination))
     }
 
     /// Takes a destination's delivery that came to this address, and answers what became of each report in it. Everything is
@@ -32,13 +32,13 @@ impl Engine {
     /// and what the store reports.
     pub async fn deliver(
         &self,
-        tenant: &str,
         address: &str,
         delivery: Delivery<'_>,
     ) -> Result<Option<Vec<Delivered>>, Problem> {
-        let Some(destination) = self.addressed(tenant, address) else {
+        let Some(destination) = self.addressed(address) else {
             return Ok(None);
         };
+        let tenant = destination.tenant();
         let (secrets, all_read) = secrets(destination).await?;
         let now = self.shared.store.now().await?;
         let secrets: Vec<&[u8]> = secrets.iter().map(Vec::as_slice).collect();
@@ -72,18 +72,23 @@ impl Engine {
     }
 
     /// Whose address it is. All are compared, and each to its end, so that the time tells nothing.
-    fn addressed(&self, tenant: &str, address: &str) -> Option<&Destination> {
+    fn addressed(&self, address: &str) -> Option<&Destination> {
         let given = blake3::hash(address.as_bytes());
         let all = self.shared.destinations.values();
         let takers = all.filter(|destination| destination.takes_callbacks());
         takers.fold(None, |found, destination| {
-            let path = self.shared.keys.callback_path(tenant, &destination.name);
+            let path = self.address(destination);
             if blake3::hash(path.as_bytes()) == given {
                 Some(destination)
             } else {
                 found
             }
         })
+    }
+
+    fn address(&self, destination: &Destination) -> String {
+        let (tenant, name) = (destination.tenant(), destination.own_name());
+        self.shared.keys.callback_path(tenant, name)
     }
 }
 

@@ -4,19 +4,47 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use factum_core::{ActionId, IdentityHash, Timestamp};
-use factum_store::{Action, Admission, Admitted, Record, Reserved};
+use factum_store::{Action, Admission, Admitted, AskedBy, Record, Reserved};
 
 use super::{Engine, Submitted, random_u64};
 use crate::admission::Terms;
 use crate::destination::{Destination, Operation};
+use crate::directory::{Act, Caller, Missing};
 use crate::failpoint::{CrashPoint, reach};
 use crate::problem::{Code, Problem};
 use crate::shell::Message;
 use crate::submission::{Checked, Submission};
 use tokio::sync::oneshot;
 
+/// How often a submission is decided anew because what it rests on has changed. Each time somebody changed authority.
+const DECIDED_MAX: usize = 16;
+
+/// The amount that a submission moves, where it matters.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Moves(pub(super) Option<(String, Option<String>)>);
+
+impl Moves {
+    fn of(operation: &Operation, payload: &str) -> Self {
+        let contract = operation.contract.as_ref().map(|own| &own.contract);
+        let found = contract.and_then(|contract| {
+            let payload = serde_json::from_str(payload).ok()?;
+            contract.amount(&payload)
+        });
+        Self(found.map(|found| (found.number, found.currency)))
+    }
+
+    fn asked_by(&self, caller: &Caller) -> AskedBy {
+        AskedBy {
+            principal: caller.principal.clone(),
+            grant: caller.grant.clone(),
+            amount: self.0.clone(),
+        }
+    }
+}
+
 impl Engine {
-    /// Records a submission, or joins the action that its identity names. What it answers is durable.
+    /// Records a submission, or joins the action that its identity names. What it answers is durable. The caller is trusted: see
+    /// [`Caller::trusted`].
     ///
     /// # Errors
     /// [`Problem`]; nothing was recorded then. After [`Code::StoreUnavailable`] the same submission may be repeated, and joins.
@@ -42,14 +70,41 @@ impl Engine {
         principal: &str,
         reserved: Option<ActionId>,
     ) -> Result<Submitted, Problem> {
+        let caller = Caller::trusted(tenant, principal);
+        self.submit_by(submission, &caller, reserved).await
+    }
+
+    /// Records a submission with the authority of a caller.
+    ///
+    /// # Errors
+    /// As [`Engine::submit`]; and [`Code::AuthorityEnded`] or [`Code::BeyondGrant`] where the caller may not.
+    pub async fn submit_as(
+        &self,
+        submission: Submission,
+        caller: &Caller,
+    ) -> Result<Submitted, Problem> {
+        self.submit_by(submission, caller, None).await
+    }
+
+    async fn submit_by(
+        &self,
+        submission: Submission,
+        caller: &Caller,
+        reserved: Option<ActionId>,
+    ) -> Result<Submitted, Problem> {
         if self.stopping.load(Ordering::Relaxed) {
             return Err(shutting_down());
         }
-        let checked = self.keyed(submission)?.check(tenant, principal)?;
-        let mut admitted = self.submit_checked(checked.clone(), reserved).await?;
+        let submission = self.keyed(submission, &caller.tenant)?;
+        let checked = submission.check(&caller.tenant, &caller.principal)?;
+        let mut admitted = self
+            .submit_checked(checked.clone(), caller, reserved)
+            .await?;
         if let Admitted::Reserved(first) = admitted {
-            self.take_over(&first, tenant).await?;
-            admitted = self.submit_checked(checked, Some(first.action)).await?;
+            self.take_over(&first, &caller.tenant).await?;
+            admitted = self
+                .submit_checked(checked, caller, Some(first.action))
+                .await?;
         }
         let now = self.shared.now();
         match admitted {
@@ -76,34 +131,85 @@ impl Engine {
         }
     }
 
+    /// What is to be recorded, and what it moves, if the caller has the authority for it.
+    async fn authorized(
+        &self,
+        mut checked: Checked,
+        caller: &Caller,
+        reserved: Option<ActionId>,
+        now: Timestamp,
+    ) -> Result<(Admission, Moves), Problem> {
+        let directory = self.shared.directory();
+        let scope = &checked.scope;
+        let (destination, operation) =
+            self.operation(&caller.tenant, &scope.destination, &scope.operation)?;
+        let moves = match caller.grant {
+            Some(_) => Moves::of(operation, &checked.payload),
+            None => Moves::default(),
+        };
+        let act = Act {
+            tenant: &caller.tenant,
+            principal: &caller.principal,
+            grant: caller.grant.as_deref(),
+            acts_for: &scope.principal,
+            destination: &scope.destination,
+            operation: &scope.operation,
+            amount: moves.0.as_ref(),
+        };
+        directory.may_act(&act, now).map_err(no_authority)?;
+        checked.scope.destination.clone_from(&destination.name);
+        let identity = self.named(&checked).await?;
+        let id = reserved
+            .filter(|id| id.lane() == identity.lane())
+            .unwrap_or_else(|| ActionId::new(now, identity.lane(), random_u64()));
+        let place = (destination, operation);
+        let mut admission = self.admission(place, checked, now, (identity, id)).await?;
+        admission.under = Some(directory.edition());
+        admission.action.content.asked_by = Some(moves.asked_by(caller));
+        Ok((admission, moves))
+    }
+
     /// Records what an application's transaction has submitted before: it was first. What is wrong with it is said to the
     /// application, when its row is picked up.
     async fn take_over(&self, first: &Reserved, tenant: &str) -> Result<(), Problem> {
         let Some((body, principal)) = &first.waiting else {
             return Ok(());
         };
-        let named = Submission::from_json(body).and_then(|row| self.keyed(row));
+        let named = Submission::from_json(body).and_then(|row| self.keyed(row, tenant));
         let checked = named.and_then(|row| row.check(tenant, principal));
         if let Ok(checked) = checked {
-            self.submit_checked(checked, Some(first.action)).await?;
+            let caller = Caller::trusted(tenant, principal);
+            self.submit_checked(checked, &caller, Some(first.action))
+                .await?;
         }
         Ok(())
     }
 
+    /// What became of a submission. Where authority has changed while it was on its way, it is decided anew.
     async fn submit_checked(
         &self,
         checked: Checked,
+        caller: &Caller,
         reserved: Option<ActionId>,
     ) -> Result<Admitted, Problem> {
-        let now = self.shared.store.now().await?;
-        let identity = self.named(&checked).await?;
-        let id = reserved
-            .filter(|id| id.lane() == identity.lane())
-            .unwrap_or_else(|| ActionId::new(now, identity.lane(), random_u64()));
-        let admission = self.admission(checked, now, (identity, id)).await?;
-        self.join_or_room(&admission.action).await?;
-        reach(CrashPoint::C1);
-        self.admit(admission).await
+        for _ in 0..DECIDED_MAX {
+            let now = self.shared.store.now().await?;
+            let (admission, moves) = self
+                .authorized(checked.clone(), caller, reserved, now)
+                .await?;
+            self.join_or_room(&admission.action).await?;
+            let room = self.take(caller, &admission.action, &moves, now).await?;
+            reach(CrashPoint::C1);
+            let admitted = self.admit(admission).await?;
+            if !matches!(admitted, Admitted::Created(..)) {
+                self.give_back(room).await;
+            }
+            if !matches!(admitted, Admitted::Stale) {
+                return Ok(admitted);
+            }
+            self.refresh_directory().await?;
+        }
+        Ok(Admitted::Stale)
     }
 
     /// The hash by which an identity is found. In a store that an older program began, it may be the older one.
@@ -122,8 +228,8 @@ impl Engine {
     ///
     /// # Errors
     /// F1004 or F1011: it lacks a part of that key, or names another.
-    pub fn keyed(&self, submission: Submission) -> Result<Submission, Problem> {
-        let destination = self.shared.destinations.get(&submission.destination);
+    pub fn keyed(&self, submission: Submission, tenant: &str) -> Result<Submission, Problem> {
+        let destination = self.destination(tenant, &submission.destination);
         let operation = destination.and_then(|found| found.operation(&submission.operation));
         match operation.and_then(|known| known.key_template.as_ref()) {
             Some(template) => template.name(submission),
@@ -171,12 +277,11 @@ impl Engine {
 
     async fn admission(
         &self,
+        (destination, operation): (&Destination, &Operation),
         checked: Checked,
         now: Timestamp,
         named: (IdentityHash, ActionId),
     ) -> Result<Admission, Problem> {
-        let scope = &checked.scope;
-        let (destination, operation) = self.operation(&scope.destination, &scope.operation)?;
         let restore = self.shared.store.restore().await?;
         if let Some(restore) = &restore {
             self.hear_of(restore).await;
@@ -196,16 +301,12 @@ impl Engine {
 
     fn operation(
         &self,
+        tenant: &str,
         destination: &str,
         operation: &str,
     ) -> Result<(&Destination, &Operation), Problem> {
-        let Some(found) = self.shared.destinations.get(destination) else {
-            let known: Vec<&str> = self
-                .shared
-                .destinations
-                .keys()
-                .map(String::as_str)
-                .collect();
+        let Some(found) = self.destination(tenant, destination) else {
+            let known: Vec<&str> = self.destinations_of(tenant).map(|(name, _)| name).collect();
             let remedy = if known.is_empty() {
                 "add one: `factum destination add`".to_owned()
             } else {
@@ -236,6 +337,24 @@ impl Engine {
                 ))
             }
         }
+    }
+}
+
+/// Why there is no authority, as a problem.
+pub(super) fn no_authority(missing: Missing) -> Problem {
+    match missing {
+        Missing::Ended(why) => Problem::new(
+            Code::AuthorityEnded,
+            "",
+            why,
+            "ask an administrator of the tenant; what was recorded earlier is kept, and can be asked for again",
+        ),
+        Missing::Beyond(why) => Problem::new(
+            Code::BeyondGrant,
+            "",
+            why,
+            "do what the grant covers, or ask for one that goes further",
+        ),
     }
 }
 

@@ -29,8 +29,10 @@ pub(super) fn first_mark(
     shared: &Shared,
 ) -> Option<FirstMark> {
     let (action, now) = (&admission.action, shared.clock.now());
-    if !admission.facts.is_empty() {
-        // What is known already, as after a restore, is decided on once it is durable.
+    // What is known already, as after a restore, is decided on once it is durable; and what the submission was let in under is what
+    // its mark has to rest on.
+    let under_another = admission.under.is_some() && admission.under != driver.edition();
+    if !admission.facts.is_empty() || under_another {
         return None;
     }
     let marked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {

@@ -227,6 +227,7 @@ impl World {
                 locale: None,
                 trace: None,
                 place: None,
+                asked_by: None,
             },
         }
     }

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use factum::conversations::{CorrectionFilter, Telling};
+use factum::directory::TenantEntry;
 use factum::statements::{Audience, Locale, Reader};
 use factum::{
-    About, ActionId, Builder, Carried, CarriedRequest, Code, Config, Factum, Permission, Ruling,
-    Submission,
+    About, ActionId, Builder, Carried, CarriedRequest, Code, Config, EntryKey, Factum, Kind,
+    Permission, Reason, Ruling, Submission,
 };
 
 use crate::support::PATIENCE;
@@ -57,12 +58,24 @@ async fn start(place: &Place) -> Factum {
         Carried::Unknown("the answer was lost".to_owned())
     };
     let config = Config::parse("factum.toml", &config).unwrap();
-    builder
+    let factum = builder
         .config(config)
-        .carrier("crm", carrier)
+        .carrier("acme/crm", carrier)
+        .carrier("other/crm", carrier)
         .start()
         .await
-        .unwrap()
+        .unwrap();
+    for tenant in ["acme", "other"] {
+        let reason = Reason {
+            by: "ana",
+            why: "the test says so",
+        };
+        let key = EntryKey::new(Kind::Tenant, tenant, tenant);
+        let body = TenantEntry::new(None).text();
+        // After a restart they are there.
+        let _ = factum.engine().add_entry(key, body, reason).await;
+    }
+    factum
 }
 
 async fn submitted(factum: &Factum, tenant: &str, key: &str) -> ActionId {

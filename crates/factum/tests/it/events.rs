@@ -129,7 +129,9 @@ async fn events_about_nothing_of_ours_are_kept_and_shown() {
     let own = rig.submit("neither.fed", "own").await;
     assert_eq!(rig.rested(own).await.state, "succeeded");
     let engine = rig.factum.engine();
-    let unmatched = callbacks::list(engine, true, None, 10).await.unwrap();
+    let unmatched = callbacks::list(engine, factum::DEFAULT_TENANT, true, None, 10)
+        .await
+        .unwrap();
     assert_eq!(unmatched.len(), 1, "{unmatched:?}");
     assert!(!rig.facts(other).await.contains(&"called_back"));
     assert_eq!(rig.events(), 2, "each was handed out once");

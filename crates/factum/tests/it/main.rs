@@ -4,6 +4,7 @@
 
 mod accounts;
 mod answers;
+mod authority;
 mod carriers;
 mod contracts;
 mod conversations;

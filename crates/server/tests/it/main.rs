@@ -7,11 +7,13 @@
     reason = "helpers and cases stop where they fail, as tests do"
 )]
 
+mod authority;
 mod callbacks;
 mod cancel;
 mod client;
 mod conforms;
 mod conversations;
+mod crossing;
 mod document;
 mod door;
 mod hooks;

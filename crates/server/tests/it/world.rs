@@ -98,6 +98,7 @@ impl Ledger {
 pub(crate) struct World {
     pub(crate) address: SocketAddr,
     pub(crate) ledger: Ledger,
+    factum: Factum,
     document: Value,
     stop: Option<oneshot::Sender<()>>,
     server: JoinHandle<usize>,
@@ -125,12 +126,15 @@ impl World {
         let carrier = move |_: Permission, request: CarriedRequest| carrying.clone().carry(request);
         let factum = store
             .config(config)
-            .carrier("crm", carrier)
+            .carrier("crm", carrier.clone())
+            // Two more tenants have a destination of the same name.
+            .carrier("acme/crm", carrier.clone())
+            .carrier("globex/crm", carrier)
             .start()
             .await
             .expect("the engine starts");
         let limits = bounds(Limits::of(&factum));
-        let app = App::with_limits(factum, [TOKEN.to_owned(), String::new()], limits);
+        let app = App::with_limits(factum.clone(), [TOKEN.to_owned(), String::new()], limits);
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel::<()>();
@@ -140,6 +144,7 @@ impl World {
         Self {
             address,
             ledger,
+            factum,
             document: factum_server::openapi::document(),
             stop: Some(stop),
             server,
@@ -154,7 +159,19 @@ impl World {
         headers: &[(&str, &str)],
         body: &str,
     ) -> Answer {
-        let authorization = format!("Bearer {TOKEN}");
+        self.call_as(TOKEN, method, target, headers, body).await
+    }
+
+    /// The same with another token.
+    pub(crate) async fn call_as(
+        &self,
+        token: &str,
+        method: &str,
+        target: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Answer {
+        let authorization = format!("Bearer {token}");
         let mut all = vec![("Authorization", authorization.as_str())];
         all.extend_from_slice(headers);
         let answer = exchange(
@@ -172,6 +189,31 @@ impl World {
             &answer.json(),
         );
         answer
+    }
+
+    /// The engine behind it.
+    pub(crate) fn engine(&self) -> &factum::Engine {
+        self.factum.engine()
+    }
+
+    /// Makes a tenant with the principal `boss`; gives a token of theirs that administers it.
+    pub(crate) async fn tenant(&self, name: &str) -> String {
+        let made = self.post("/v1/tenants", &json!({ "name": name })).await;
+        assert_eq!(made.status, 201, "{}", made.text);
+        self.token(name, "boss", &["admin"]).await
+    }
+
+    /// Makes a principal of a tenant where there is none, and a token for them.
+    pub(crate) async fn token(&self, tenant: &str, principal: &str, scopes: &[&str]) -> String {
+        let at = |kind: &str| format!("/v1/{kind}?tenant={tenant}");
+        let made = self
+            .post(&at("principals"), &json!({ "name": principal }))
+            .await;
+        assert!(matches!(made.status, 201 | 409), "{}", made.text);
+        let wish = json!({"principal": principal, "scopes": scopes});
+        let made = self.post(&at("tokens"), &wish).await;
+        assert_eq!(made.status, 201, "{}", made.text);
+        made.json()["token"].as_str().expect("a token").to_owned()
     }
 
     pub(crate) async fn get(&self, target: &str) -> Answer {

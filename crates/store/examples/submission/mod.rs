@@ -45,6 +45,7 @@ pub(crate) fn admission(n: u64) -> Admission {
                 locale: None,
                 trace: None,
                 place: None,
+                asked_by: None,
             },
         },
         facts: Vec::new(),

@@ -16,7 +16,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use super::fact::LookupByDef;
 use super::plain::{BoundDef, Instant, Length, MaybeInstant, hex, optional, unhex};
-use crate::record::{Action, Content, Conversation, MemberHash};
+use crate::record::{Action, AskedBy, Content, Conversation, MemberHash};
 
 /// What stands in columns of its own.
 #[derive(Clone, Debug)]
@@ -51,6 +51,7 @@ pub(crate) fn head_text(action: &Action) -> String {
         locale: action.content.locale.as_deref(),
         trace: action.content.trace.as_ref().map(TraceContext::as_str),
         place: action.content.place.as_deref(),
+        asked_by: action.content.asked_by.as_ref().map(Asker::from),
     })
 }
 
@@ -86,6 +87,7 @@ pub(crate) fn read_head(text: &str, fixed: Fixed) -> Result<Action, String> {
             locale: head.locale,
             trace,
             place: head.place,
+            asked_by: head.asked_by.map(AskedBy::from),
         },
     })
 }
@@ -109,6 +111,8 @@ struct HeadOut<'a> {
     trace: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     place: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked_by: Option<Asker>,
 }
 
 #[derive(Deserialize)]
@@ -129,6 +133,41 @@ struct Head {
     locale: Option<String>,
     trace: Option<String>,
     place: Option<String>,
+    asked_by: Option<Asker>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asker {
+    principal: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    grant: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    amount: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    currency: Option<String>,
+}
+
+impl From<&AskedBy> for Asker {
+    fn from(asked: &AskedBy) -> Self {
+        let (amount, currency) = asked.amount.clone().unzip();
+        Self {
+            principal: asked.principal.clone(),
+            grant: asked.grant.clone(),
+            amount,
+            currency: currency.flatten(),
+        }
+    }
+}
+
+impl From<Asker> for AskedBy {
+    fn from(asked: Asker) -> Self {
+        Self {
+            principal: asked.principal,
+            grant: asked.grant,
+            amount: asked.amount.map(|number| (number, asked.currency)),
+        }
+    }
 }
 
 /// Writes a borrowed value through the definition that mirrors its type.

@@ -17,7 +17,7 @@ use factum_core::{
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::record::{Action, Content, Conversation, MemberHash};
+use crate::record::{Action, AskedBy, Content, Conversation, MemberHash};
 
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -518,6 +518,17 @@ fn intent() -> impl Strategy<Value = Intent> {
         )
 }
 
+fn asked_by() -> impl Strategy<Value = AskedBy> {
+    let maybe = || prop::option::of(text());
+    (text(), maybe(), prop::option::of((text(), maybe()))).prop_map(|(principal, grant, amount)| {
+        AskedBy {
+            principal,
+            grant,
+            amount,
+        }
+    })
+}
+
 fn content() -> impl Strategy<Value = Content> {
     let conversation = (
         text(),
@@ -536,21 +547,31 @@ fn content() -> impl Strategy<Value = Content> {
         prop::option::of(conversation),
         prop::option::of(text()),
         prop::option::of(Just(trace)),
-        prop::option::of(text()),
+        // In one box: a strategy of so many parts takes much of a test's stack.
+        (prop::option::of(text()), prop::option::of(asked_by())).boxed(),
     )
         .prop_map(
-            |(contract, params, payload, summary, subject, conversation, locale, trace, place)| {
-                Content {
-                    contract,
-                    params,
-                    payload,
-                    summary,
-                    subject,
-                    conversation,
-                    locale,
-                    trace,
-                    place,
-                }
+            |(
+                contract,
+                params,
+                payload,
+                summary,
+                subject,
+                conversation,
+                locale,
+                trace,
+                (place, asked_by),
+            )| Content {
+                contract,
+                params,
+                payload,
+                summary,
+                subject,
+                conversation,
+                locale,
+                trace,
+                place,
+                asked_by,
             },
         )
 }
@@ -580,7 +601,7 @@ pub(super) fn action() -> impl Strategy<Value = Action> {
         any::<[u8; 32]>(),
         any::<[u8; 32]>(),
         members,
-        content(),
+        content().boxed(),
     )
         .prop_map(
             |(intent, scope, identity, hash, fingerprint, members, content)| Action {

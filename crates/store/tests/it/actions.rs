@@ -66,6 +66,7 @@ pub(crate) fn action(key: &str, body: &str, made: u64) -> Action {
             locale: Some("de-AT".to_owned()),
             trace: None,
             place: None,
+            asked_by: None,
         },
     }
 }

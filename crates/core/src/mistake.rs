@@ -216,13 +216,8 @@ mod switch {
             assert!(!here());
             assert!(making(Some(Mistake::LagLeftOut), here));
             assert!(!making(Some(Mistake::PauseLeftOut), here));
-            let begun = making(Some(Mistake::LagLeftOut), || {
-                std::thread::spawn(carried(here)).join()
-            });
-            assert!(
-                begun.expect("it ends"),
-                "on a thread that is begun meanwhile"
-            );
+            let begun = making(Some(Mistake::LagLeftOut), || carried(here));
+            assert!(begun(), "in what was begun meanwhile");
             let _ = std::panic::catch_unwind(|| {
                 making(Some(Mistake::LagLeftOut), || panic!("on purpose"))
             });

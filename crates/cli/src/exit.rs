@@ -65,7 +65,7 @@ pub(crate) fn code(number: u8) -> ExitCode {
 pub(crate) fn of_problem(code: &str, status: u64) -> u8 {
     match (code, status) {
         ("F1007" | "F1021", _) => CONFLICT,
-        ("F1040" | "F1041", _) | (_, 400 | 413 | 415) => USAGE,
+        ("F1040" | "F1041" | "F1042", _) | (_, 400 | 413 | 415) => USAGE,
         (_, 404) => NOT_FOUND,
         (_, 409) => CONFLICT,
         (_, 429 | 503 | 507) => UNAVAILABLE,

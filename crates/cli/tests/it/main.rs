@@ -20,6 +20,7 @@ mod moving;
 mod pgbouncer;
 mod postgres;
 mod probe;
+mod register;
 mod review;
 mod seeds;
 mod serve;

@@ -119,7 +119,7 @@ async fn a_rotated_token_counts_beside_its_successor_for_a_while() {
     );
 }
 
-/// B78 and the like: each limit holds, and what it refuses is recorded nowhere.
+/// Each limit holds, and what it refuses is recorded nowhere.
 #[tokio::test]
 async fn a_grant_lets_what_it_covers_and_no_more() {
     let world = World::start().await;

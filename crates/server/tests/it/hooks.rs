@@ -27,6 +27,9 @@ pub(crate) const SCHEMES: [(&str, &str); 7] = [
     ("basic", "{ scheme = \"basic\" }"),
 ];
 
+/// The longest that a state is waited for.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
+
 /// The plain secret, and the same as Standard Webhooks writes it.
 const SECRET: &str = "correct-horse:battery";
 pub(crate) const CODED: &str = "whsec_Y29ycmVjdC1ob3JzZTpiYXR0ZXJ5";
@@ -146,6 +149,7 @@ pub(crate) fn contract(operation: &str, signature: &str) -> String {
     format!(
         "provider = \"hooks\"\noperation = \"{operation}\"\ntitle = \"An effect that is reported\"\nconsequence = \"costly\"\n\
          [effect]\nmethod = \"POST\"\npath = \"/{operation}\"\nset = [{{ at = \"/reference\", to = \"{{reference}}\" }}]\n\
+         direct = true\nsource = {{ person = \"these tests\", date = \"2026-11-29\" }}\n\
          [[answers]]\nwhen = {{ status = 202 }}\nclass = \"accepted\"\nobject = {{ json = \"/job\" }}\n\
          [[answers]]\nwhen = {{ status = 201 }}\nclass = \"done\"\nreceipt = {{ json = \"/id\" }}\n\
          [callback]\nsignature = {signature}\nid = \"/id\"\n\
@@ -225,12 +229,18 @@ impl Hooks {
 
     /// The status once it is this state.
     pub(crate) async fn state(&self, id: &str, wanted: &str) -> Value {
-        loop {
-            let status = self.status(id).await;
-            if status["state"] == wanted {
-                return status;
+        let reached = async {
+            loop {
+                let status = self.status(id).await;
+                if status["state"] == wanted {
+                    return status;
+                }
+                tokio::task::yield_now().await;
             }
-            tokio::task::yield_now().await;
+        };
+        match tokio::time::timeout(PATIENCE, reached).await {
+            Ok(status) => status,
+            Err(_) => panic!("never {wanted}: {}", self.status(id).await),
         }
     }
 

@@ -21,15 +21,8 @@ fn with_token(folder: &Folder, server: &Server, token: &str, words: &[&str]) -> 
     ended(command)
 }
 
-fn standing(value: &Value) -> &str {
-    value["standing"].as_str().unwrap()
-}
-
-#[test]
-fn a_token_under_a_grant_sends_until_the_grant_is_revoked() {
-    let bed = Bed::with(&[]);
-    let folder = folder_of_acme(&bed);
-    let server = folder.serve();
+/// Makes the tenant, its agent, a grant for one operation, and a token under that.
+fn token_of_agent(folder: &Folder) -> String {
     folder.json(&["tenant", "add", "acme", "--about", "Acme Ltd."]);
     folder.json(&["principal", "add", "agent", "--tenant", "acme"]);
     folder.json(&[
@@ -47,7 +40,19 @@ fn a_token_under_a_grant_sends_until_the_grant_is_revoked() {
         "token", "add", "agent", "--tenant", "acme", "--grant", "night", "--scope", "submit",
         "--scope", "read",
     ]);
-    let token = made["token"].as_str().unwrap();
+    made["token"].as_str().unwrap().to_owned()
+}
+
+fn standing(value: &Value) -> &str {
+    value["standing"].as_str().unwrap()
+}
+
+#[test]
+fn a_token_under_a_grant_sends_until_the_grant_is_revoked() {
+    let bed = Bed::with(&[]);
+    let folder = folder_of_acme(&bed);
+    let server = folder.serve();
+    let token = token_of_agent(&folder);
 
     let payload = business("order-77").to_string();
     let words = [
@@ -61,7 +66,7 @@ fn a_token_under_a_grant_sends_until_the_grant_is_revoked() {
         "--wait",
         "30s",
     ];
-    let done = with_token(&folder, &server, token, &words);
+    let done = with_token(&folder, &server, &token, &words);
     assert_eq!((done.code, &done.json()["state"]), (0, &json!("succeeded")));
     let beyond = words.map(|word| {
         if word == "key.sync" {
@@ -70,7 +75,7 @@ fn a_token_under_a_grant_sends_until_the_grant_is_revoked() {
             word
         }
     });
-    let refused = with_token(&folder, &server, token, &beyond);
+    let refused = with_token(&folder, &server, &token, &beyond);
     assert!(
         refused.code != 0 && refused.err.contains("F1062"),
         "{refused:?}"
@@ -86,7 +91,7 @@ fn a_token_under_a_grant_sends_until_the_grant_is_revoked() {
         "the trial is over",
     ]);
     let again = words.map(|word| if word == "order-77" { "order-78" } else { word });
-    let refused = with_token(&folder, &server, token, &again);
+    let refused = with_token(&folder, &server, &token, &again);
     assert!(
         refused.code != 0 && refused.err.contains("F1022"),
         "{refused:?}"

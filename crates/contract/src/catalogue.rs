@@ -173,6 +173,7 @@ const BUILTIN: &[(&str, &str)] = files![
     "testbed/key.queued.toml",
     "testbed/key.reported.toml",
     "testbed/key.sync.toml",
+    "testbed/key.undo.toml",
     "testbed/key_body.queued.toml",
     "testbed/key_body.sync.toml",
     "testbed/key_path.queued.toml",
@@ -293,6 +294,8 @@ impl Catalogue {
                         findings.push(misnamed(path, text, "/operation", name));
                     }
                     Ok(contract) => {
+                        let has = |name: &str| texts.operations.contains_key(name);
+                        findings.extend(contract.check_undone_by(path, text, &has));
                         let id = (folder.clone(), name.clone());
                         self.contracts.insert(id, contract);
                     }

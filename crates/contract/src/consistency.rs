@@ -62,6 +62,7 @@ impl Contract {
             let message = "is undone by its key, and there is no [cancel]";
             root.error_at("/undo/how", "undo", message, "add [cancel]");
         }
+        self.check_undo(root);
         let support =
             root.resolves("/support/key_honoured") || root.resolves("/support/key_ignored");
         if support && self.key.is_none() {
@@ -73,6 +74,20 @@ impl Contract {
         if self.cancel.is_some() && self.key.is_none() {
             let message = "withdraws by a key, and this operation sends none";
             root.error_at("/cancel", "key_needed", message, "add [key]");
+        }
+    }
+
+    /// What undoes an effect is written with what is known of that effect.
+    fn check_undo(&self, root: &Section<'_>) {
+        let Some(undo) = &self.undo else {
+            return;
+        };
+        for (path, name) in undo.unknown_places(&self.params) {
+            let message = format!(
+                "{{{name}}} is neither a parameter of this operation nor named in `from_payload`"
+            );
+            let remedy = "use {receipt}, {reference}, a parameter, or name a member: from_payload = { NAME = \"/pointer\" }";
+            root.error_at(&format!("/undo{path}"), "undo", message, remedy);
         }
     }
 

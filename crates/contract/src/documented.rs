@@ -79,6 +79,7 @@ macro_rules! kitchen {
 const PROVIDER: &str = include_str!("../tests/kitchen/sink/provider.toml");
 const OPERATIONS: &[(&str, &str)] = kitchen![
     "charge.create.toml",
+    "charge.refund.toml",
     "file.upload.toml",
     "issue.create.toml",
     "note.put.toml",

@@ -90,4 +90,4 @@ pub use signing::{HmacSigning, Signable, SigningError};
 pub use sigv4::{SigV4Credentials, SigV4Scope, sign_v4};
 pub use strength::Strength;
 pub use terms::{AnswerRule, ExampleAnswer, KeyTerms, RepeatTerms};
-pub use undo::UndoWay;
+pub use undo::{UndoSubmission, UndoWay};

@@ -27,7 +27,7 @@ use crate::contract::Contract;
 use crate::http::{HttpAnswer, HttpRequest};
 
 pub use plan::{ProbeContent, changed};
-pub use report::{Lag, Left, Report, ReportError, RunBy, Seen, Skipped};
+pub use report::{Lag, Left, Report, ReportError, RunBy, Seen, Skipped, Undone};
 
 use plan::Planned;
 use run::Run;
@@ -204,6 +204,8 @@ pub struct EffectTry {
     pub second: bool,
     /// It withdraws, and makes nothing.
     pub cancels: bool,
+    /// It is a request of the operation that undoes, given by [`Probe::undo_by`].
+    pub undoes: bool,
     /// What is tried by it; none where it only cleans up.
     pub experiment: Option<Experiment>,
     /// Why it is sent, for people and for the record of who ordered it.
@@ -241,6 +243,13 @@ impl<'a> Probe<'a> {
         Ok(Self { run })
     }
 
+    /// What is left at the end is undone by this contract's operation: the one that [`Contract::undone_by`] names.
+    #[must_use]
+    pub fn undo_by(mut self, contract: &'a Contract) -> Self {
+        self.run.undo = Some(contract);
+        self
+    }
+
     /// What will be tried, and what will not and why.
     #[must_use]
     pub fn plan(&self) -> Vec<PlanRow> {
@@ -253,7 +262,8 @@ impl<'a> Probe<'a> {
         self.plan().iter().map(|row| row.effects_max).sum()
     }
 
-    /// Effect requests that it can send at the most: repeats where the destination is busy, and withdrawals, among them.
+    /// Effect requests that it can send at the most: repeats where the destination is busy, withdrawals and what
+    /// undoes among them.
     #[must_use]
     pub fn requests_max(&self) -> u32 {
         self.run.requests_max()

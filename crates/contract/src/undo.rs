@@ -1,5 +1,9 @@
-//! What can be done about an effect afterwards, and what "done" means to the destination. For people and for pages: no
-//! decision is made from it.
+//! What can be done about an effect afterwards, and what "done" means to the destination. For people and for pages, and for a
+//! probe that cleans up: the engine decides nothing from it.
+
+mod submission;
+
+use std::collections::BTreeSet;
 
 use factum_core::Span;
 
@@ -11,6 +15,9 @@ use crate::provider;
 use crate::repeat::words;
 use crate::source::Section;
 
+use submission::Submission;
+pub use submission::UndoSubmission;
+
 /// The section `[undo]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Undo {
@@ -20,6 +27,8 @@ pub(crate) struct Undo {
     only_while: Option<String>,
     restorable_for: Option<Span>,
     leaves: Option<String>,
+    /// What the operation is submitted with.
+    submission: Option<Submission>,
 }
 
 words! {
@@ -85,6 +94,7 @@ impl Undo {
         let only_while = section.words("only_while");
         let restorable_for = optional(section.get("restorable_for"), parts::length);
         let leaves = section.words("leaves");
+        let submission = Submission::read(section);
         let undo = Self {
             how: how?,
             operation: operation?,
@@ -92,12 +102,24 @@ impl Undo {
             only_while,
             restorable_for: restorable_for?,
             leaves,
+            submission: submission?,
         };
         if undo.how == How::None && undo.operation.is_some() {
             let message = "cannot be undone, and names an operation for it";
             section.error("operation", "undo", message, "leave it out, or say how");
         }
+        if undo.operation.is_none() && undo.submission.is_some() {
+            let message = "says what is submitted, and not to which operation";
+            let remedy = "add `operation = …`, or leave `params` and `payload` out";
+            section.error("", "undo", message, remedy);
+        }
         Some(undo)
+    }
+
+    /// Places in the submission that nothing gives a value: the path of each, and its name.
+    pub(crate) fn unknown_places(&self, params: &BTreeSet<String>) -> Vec<(String, &str)> {
+        let submission = self.submission.as_ref();
+        submission.map_or_else(Vec::new, |submission| submission.unknown(params))
     }
 }
 

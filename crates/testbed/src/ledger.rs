@@ -130,7 +130,7 @@ pub enum Event {
     Refused,
     /// The stored answer was given again under its key.
     Replayed,
-    /// A key was cancelled; `ids` are the effects and jobs that ended by it.
+    /// A key was cancelled, or an effect was undone by its id; `ids` are the effects and jobs that ended by it.
     Cancelled,
     /// A request arrived and was dropped without doing anything.
     Dropped,
@@ -192,7 +192,7 @@ pub struct Row {
     /// The code of a refusal or the reason of a failed job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// The ids that a cancel ended.
+    /// The ids that a cancel or an undoing ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ids: Vec<String>,
     /// The script of the request, where it still has to be played.

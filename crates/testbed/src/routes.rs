@@ -12,6 +12,7 @@
 //! | `GET /{kind}/queued/events?after=&limit=` | all | `{"events":[{"id","type","reference","job","effect","reason"}],"next"}`, `type` being `effect.completed` or `effect.failed`; 410 `cursor` where `after` is none of its cursors |
 //! | `GET /{kind}/{mode}/effects?reference=&limit=&cursor=` | `lookup`, `lagging` | `{"items":[{"id","job","reference","business","state"}],"next","complete"}` |
 //! | `POST /cancel/{mode}/cancel` with `{"key":"…"}` | `cancel` | 200 `{"cancelled":true,"ids":[…]}` |
+//! | `POST /key/{mode}/undo` with `{"id":"T-…"}` | `key` | 200 `{"ok":true,"id":"T-…"}`, also where it was undone before; 404 `not_found` |
 //! | `GET /whoami` | | `{"account":"testbed"}` |
 //!
 //! An effect's body is a JSON object. Read are `reference` (the caller's marker), `business` (what effects are counted
@@ -67,6 +68,9 @@ pub(crate) enum Route {
         kind: Kind,
     },
     Cancel {
+        mode: Mode,
+    },
+    Undo {
         mode: Mode,
     },
     WhoAmI,
@@ -148,6 +152,7 @@ fn at_destination(method: &str, kind: Kind, mode: Mode, rest: &[&str]) -> Route 
         ("GET", ["effects"]) if searched => Route::Search { kind, mode },
         ("GET", ["events"]) if mode == Mode::Queued => Route::Feed { kind },
         ("POST", ["cancel"]) if kind == Kind::Cancel => Route::Cancel { mode },
+        ("POST", ["undo"]) if kind == Kind::Key => Route::Undo { mode },
         ("GET", ["jobs", job]) if mode == Mode::Queued => Route::Job {
             kind,
             mode,
@@ -171,6 +176,12 @@ pub(crate) struct EffectBody {
 #[derive(Debug, Deserialize)]
 pub(crate) struct CancelBody {
     pub(crate) key: String,
+}
+
+/// The body of an undoing.
+#[derive(Debug, Deserialize)]
+pub(crate) struct UndoBody {
+    pub(crate) id: String,
 }
 
 /// The value of a query's member, decoded; none where it is missing.
@@ -229,6 +240,8 @@ mod tests {
             ("GET", "/key/queued/events", Route::Feed { kind }),
             ("GET", "/key/sync/events", Route::Unknown),
             ("GET", "/neither/sync/effects", Route::Unknown),
+            ("POST", "/key/sync/undo", Route::Undo { mode }),
+            ("POST", "/neither/sync/undo", Route::Unknown),
             ("POST", "/neither/sync/cancel", Route::Unknown),
             ("POST", "/elsewhere", Route::Elsewhere),
             ("POST", "/elsewhere/sync/effects", Route::Elsewhere),

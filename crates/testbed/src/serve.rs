@@ -93,6 +93,7 @@ async fn one(shared: &Shared, wire: &mut Wire, admin_only: bool) -> Result<Then,
         | Route::Job { .. }
         | Route::Feed { .. }
         | Route::Cancel { .. }
+        | Route::Undo { .. }
         | Route::WhoAmI => {
             return read(shared, wire, &head, &route).await;
         }

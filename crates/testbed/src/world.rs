@@ -349,6 +349,28 @@ impl World {
         Ok(ids)
     }
 
+    /// Undoes an effect of `key` by its id; false where there is none. What is undone stays undone.
+    pub(crate) fn undo(&mut self, mode: Mode, id: &str) -> io::Result<bool> {
+        let is_it = |row: &Row| {
+            row.event == Event::Effect
+                && (row.kind, row.mode) == (Kind::Key, mode)
+                && row.id.as_deref() == Some(id)
+        };
+        let Some(business) = self.ledger.rows().iter().find(|row| is_it(row)) else {
+            return Ok(false);
+        };
+        let business = business.business.clone();
+        if !self.index.cancelled_ids.contains(id) {
+            let row = Row {
+                business,
+                ids: vec![id.to_owned()],
+                ..empty(Event::Cancelled, Kind::Key, mode, self.now())
+            };
+            self.write(row)?;
+        }
+        Ok(true)
+    }
+
     /// Lets go of the file; the rows stay readable.
     pub(crate) fn close(&mut self) {
         self.ledger.close();

@@ -174,6 +174,91 @@ fn what_was_made_is_withdrawn_where_that_can_be_done() {
 }
 
 #[test]
+fn what_was_made_is_undone_where_the_contract_says_how() {
+    let bed = Bed::start();
+    let folder = sandbox(&bed);
+    let (code, value) = probed(&folder, "key_body.sync", &[]);
+    assert_eq!(code, 0, "{value:#}");
+    let made = value["report"]["effects"].as_u64().unwrap();
+    let undone = value["report"]["undone"].as_array().unwrap();
+    assert!(made > 0, "{value:#}");
+    assert_eq!(u64::try_from(undone.len()).unwrap(), made, "{value:#}");
+    assert!(undone.iter().all(|undone| undone["by"] == "key.undo"));
+    assert_eq!(value["report"]["left"], Value::Array(Vec::new()));
+    assert_eq!(bed.counts()["total_effects"], 0);
+    assert_eq!(bed.counts()["cancelled"], made);
+    // Undoing is ordered as every other request is.
+    let journal = folder.read("p.probe.journal");
+    assert_eq!(
+        u64::try_from(journal.matches("\"permission\":\"ordered\"").count()).unwrap(),
+        value["report"]["requests"].as_u64().unwrap()
+    );
+    assert_eq!(journal.matches("\"undoes\":true").count(), undone.len());
+    assert!(folder.read("p.probe.md").contains("## Undone"));
+}
+
+#[test]
+fn what_is_not_undone_is_left_with_its_reason() {
+    let bed = Bed::start();
+    let folder = sandbox(&bed);
+    let asking: Vec<&str> = words("key_body.sync", &["--pairs", "0"])
+        .into_iter()
+        .filter(|word| *word != "--yes")
+        .collect();
+    // Both requests of each of two experiments, the undoing of the first effect, and then nobody answers any more.
+    let ran = ended_with_input(folder.command(&asking), "y\ny\ny\ny\ny\n");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.err.contains("/key/sync/undo"), "{ran:?}");
+    assert_eq!(bed.counts()["cancelled"], 1, "{ran:?}");
+    assert_eq!(bed.counts()["total_effects"], 1, "{ran:?}");
+    assert!(ran.out.contains("its undoing was not wanted"), "{ran:?}");
+}
+
+#[test]
+fn an_undoing_that_is_refused_undoes_nothing() {
+    let bed = Bed::start();
+    let folder = sandbox(&bed);
+    // The contract names something that the destination does not know.
+    for name in ["provider", "key.undo", "key_body.sync"] {
+        let file = format!(
+            "{}/../../contracts/testbed/{name}.toml",
+            env!("CARGO_MANIFEST_DIR")
+        );
+        let text = std::fs::read_to_string(file).unwrap();
+        let text = text.replace("id = \"{receipt}\"", "id = \"not-{receipt}\"");
+        folder.write(&format!("contracts/testbed/{name}.toml"), &text);
+    }
+    let config = folder.read("factum.toml");
+    folder.write(
+        "factum.toml",
+        &format!("contracts = \"contracts\"\n{config}"),
+    );
+    let (code, value) = probed(&folder, "key_body.sync", &[]);
+    assert_eq!(code, 0, "{value:#}");
+    assert_eq!(value["report"]["undone"], Value::Array(Vec::new()));
+    assert_eq!(bed.counts()["cancelled"], 0);
+    let left = value["report"]["left"].as_array().unwrap();
+    let made = value["report"]["effects"].as_u64().unwrap();
+    assert_eq!(u64::try_from(left.len()).unwrap(), made);
+    for left in left {
+        let why = left["why"].as_str().unwrap();
+        assert!(why.contains("rejected (status 404)"), "{why}");
+    }
+    // Without the operation the contract is refused, at its place.
+    std::fs::remove_file(folder.path("contracts/testbed/key.undo.toml")).unwrap();
+    folder.write(
+        "contracts/testbed/key_body.sync.toml",
+        &folder
+            .read("contracts/testbed/key_body.sync.toml")
+            .replace("\"key.undo\"", "\"key.elsewhere\""),
+    );
+    let linted = folder.run(&["contract", "lint", "contracts"]);
+    assert_eq!(linted.code, 1);
+    assert!(linted.out.contains("/undo/operation"), "{linted:?}");
+    assert!(linted.out.contains("undo_operation"), "{linted:?}");
+}
+
+#[test]
 fn it_asks_before_each_effect_and_takes_a_no() {
     let bed = Bed::start();
     let folder = sandbox(&bed);

@@ -22,6 +22,8 @@ pub(super) struct Mark {
     /// When what was made was answered as done.
     pub(super) landed: Option<Timestamp>,
     pub(super) names: Names,
+    /// The content that was made of it, the last one where there were several.
+    pub(super) made_of: Content,
     /// Something was made, or may have been.
     pub(super) may_exist: bool,
     /// An answer said that it was made.
@@ -36,9 +38,8 @@ impl Run<'_> {
         content: Content,
         at: Timestamp,
     ) -> Result<HttpRequest, BuildError> {
+        let payload = self.payload(mark, content);
         let mark = &self.marks[mark];
-        let payload = self.setup.content(content).unwrap_or_default();
-        let payload = placed(payload, &mark.unique);
         let input = EffectInput {
             params: &self.setup.params,
             payload: &payload,
@@ -47,6 +48,12 @@ impl Run<'_> {
         };
         let begun = mark.begun.unwrap_or(at);
         self.contract.effect_request_recorded_at(&input, begun)
+    }
+
+    /// The content as it goes out under this mark.
+    pub(super) fn payload(&self, mark: usize, content: Content) -> Vec<u8> {
+        let payload = self.setup.content(content).unwrap_or_default();
+        placed(payload, &self.marks[mark].unique)
     }
 
     pub(super) fn effect(
@@ -62,6 +69,7 @@ impl Run<'_> {
             request,
             second: one.second,
             cancels: false,
+            undoes: false,
             experiment: Some(experiment),
             why: one.why.to_owned(),
             key: self.contract.sends_key().then(|| mark.key.clone()),
@@ -84,6 +92,7 @@ impl Run<'_> {
             request,
             second: false,
             cancels: true,
+            undoes: false,
             experiment,
             why: why.to_owned(),
             key: Some(mark.key.clone()),
@@ -124,6 +133,12 @@ impl Mark {
         u32::try_from(named.max(1)).unwrap_or(u32::MAX)
     }
 
+    /// Whether everything that is known to exist under it was undone.
+    pub(super) fn is_undone<'a>(&self, undone: impl Iterator<Item = &'a str>) -> bool {
+        let undone = undone.count();
+        undone > 0 && undone >= self.names.receipts.len().max(self.names.objects.len())
+    }
+
     pub(super) fn new(contract: &Contract, seed: &[u8; 32], number: usize) -> Self {
         let bytes = |what: &str| {
             let mut hash = blake3::Hasher::new_keyed(seed);
@@ -139,6 +154,7 @@ impl Mark {
             begun: None,
             landed: None,
             names: Names::default(),
+            made_of: Content::Usual,
             may_exist: false,
             exists: false,
             withdrawn: false,

@@ -22,7 +22,7 @@ impl Report {
         });
         writeln!(
             page,
-            "Destination {} at {}{account}; ordered by {}; from {} to {}. {} effect requests, {} effects, {} withdrawn.\n",
+            "Destination {} at {}{account}; ordered by {}; from {} to {}. {} effect requests, {} effects, {} withdrawn, {} undone.\n",
             cell(&self.destination),
             cell(&self.base),
             cell(&self.by),
@@ -30,7 +30,8 @@ impl Report {
             self.ended,
             self.requests,
             self.effects,
-            self.withdrawn
+            self.withdrawn,
+            self.undone.len()
         )?;
         for verdict in [Verdict::DidNotHold, Verdict::Held, Verdict::CouldNotBeTold] {
             let claims: Vec<_> = self.with(verdict).collect();
@@ -56,23 +57,7 @@ impl Report {
                 lag.min_ms, lag.median_ms, lag.max_ms, lag.samples
             )?;
         }
-        writeln!(page, "## Left behind\n")?;
-        if self.left.is_empty() {
-            writeln!(page, "Nothing.\n")?;
-        }
-        for left in &self.left {
-            let named = left.names.iter().map(|name| format!("`{name}`"));
-            let named: Vec<String> = named.collect();
-            let doubt = if left.exists { "" } else { "perhaps: " };
-            let key = left.key.as_deref();
-            let key = key.map_or(String::new(), |key| format!(", key `{key}`"));
-            writeln!(
-                page,
-                "- {doubt}{} (our reference `{}`{key})",
-                named.join(", "),
-                left.reference
-            )?;
-        }
+        self.write_remains(page)?;
         writeln!(page, "\n## Every answer\n")?;
         writeln!(page, "| tried | sent | got |\n| --- | --- | --- |")?;
         for seen in &self.answers {
@@ -82,6 +67,42 @@ impl Report {
                 "| {} | {} | {got} |",
                 seen.experiment.title(),
                 seen.content
+            )?;
+        }
+        Ok(())
+    }
+
+    /// What was undone, and what was left behind and why.
+    fn write_remains(&self, page: &mut String) -> std::fmt::Result {
+        if !self.undone.is_empty() {
+            writeln!(page, "## Undone\n")?;
+            for undone in &self.undone {
+                let receipt = cell(&undone.receipt);
+                writeln!(
+                    page,
+                    "- `{receipt}`, by {} (our reference `{}`)",
+                    undone.by, undone.reference
+                )?;
+            }
+            writeln!(page)?;
+        }
+        writeln!(page, "## Left behind\n")?;
+        if self.left.is_empty() {
+            writeln!(page, "Nothing.\n")?;
+        }
+        for left in &self.left {
+            let named = left.names.iter().map(|name| format!("`{name}`"));
+            let named: Vec<String> = named.collect();
+            let doubt = if left.exists { "" } else { "perhaps: " };
+            let why = left.why.as_deref();
+            let why = why.map_or(String::new(), |why| format!(": {}", cell(why)));
+            let key = left.key.as_deref();
+            let key = key.map_or(String::new(), |key| format!(", key `{key}`"));
+            writeln!(
+                page,
+                "- {doubt}{} (our reference `{}`{key}){why}",
+                named.join(", "),
+                left.reference
             )?;
         }
         Ok(())

@@ -77,6 +77,9 @@ pub struct Report {
     /// What the probe made and left behind.
     #[serde(default)]
     pub left: Vec<Left>,
+    /// What the probe made, and another operation undid.
+    #[serde(default)]
+    pub undone: Vec<Undone>,
     /// What was not tried.
     #[serde(default)]
     pub skipped: Vec<Skipped>,
@@ -127,6 +130,24 @@ pub struct Left {
     pub names: Vec<String>,
     /// Whether an answer said that it exists; otherwise it may.
     pub exists: bool,
+    /// Why it is still there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// An effect of the probe that another operation undid.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Undone {
+    /// The destination's own name for the effect.
+    pub receipt: String,
+    /// The operation that undid it.
+    pub by: String,
+    /// Our reference in the request that undid it.
+    pub reference: String,
+    /// Its key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
 }
 
 /// An experiment that was not tried.
@@ -156,7 +177,6 @@ pub enum ReportError {
 impl Report {
     pub(super) fn of(run: &Run<'_>, by: RunBy) -> Self {
         let made = run.marks.iter().filter(|mark| mark.may_exist);
-        let left = made.clone().filter(|mark| !mark.withdrawn);
         Self {
             probe: FORM,
             provider: run.contract.provider().to_owned(),
@@ -174,17 +194,8 @@ impl Report {
             lookup: lag(run),
             claims: judge::claims(run),
             answers: answers(run),
-            left: left
-                .map(|mark| Left {
-                    reference: mark.reference.clone(),
-                    key: run.contract.sends_key().then(|| mark.key.clone()),
-                    names: (mark.names.receipts.iter())
-                        .chain(&mark.names.objects)
-                        .cloned()
-                        .collect(),
-                    exists: mark.exists,
-                })
-                .collect(),
+            left: left(run),
+            undone: undone(run),
             skipped: run
                 .planned
                 .iter()
@@ -292,6 +303,39 @@ fn lag(run: &Run<'_>) -> Option<Lag> {
         median_ms: shown.get(shown.len() / 2).map(millis)?,
         max_ms: shown.last().map(millis)?,
     })
+}
+
+/// What neither was withdrawn nor undone.
+fn left(run: &Run<'_>) -> Vec<Left> {
+    let marks = run.marks.iter().enumerate();
+    let left = marks.filter(|(number, mark)| {
+        mark.may_exist && !mark.withdrawn && !mark.is_undone(run.undone_of(*number))
+    });
+    left.map(|(number, mark)| {
+        let names = mark.names.receipts.iter().chain(&mark.names.objects);
+        let is_undone = |name: &str| run.undone_of(number).any(|undone| undone == name);
+        Left {
+            reference: mark.reference.clone(),
+            key: run.contract.sends_key().then(|| mark.key.clone()),
+            names: names.filter(|name| !is_undone(name)).cloned().collect(),
+            exists: mark.exists,
+            why: Some(run.why_left(number)),
+        }
+    })
+    .collect()
+}
+
+fn undone(run: &Run<'_>) -> Vec<Undone> {
+    let by = run.undo.map_or("", Contract::operation);
+    let undone = run.undid.iter().filter(|undid| undid.why_not.is_none());
+    undone
+        .map(|undid| Undone {
+            receipt: undid.receipt.clone(),
+            by: by.to_owned(),
+            reference: undid.reference.clone(),
+            key: undid.key.clone(),
+        })
+        .collect()
 }
 
 fn cancelled(answer: &CancelAnswer) -> String {

@@ -1,13 +1,14 @@
 //! The runner: where a probe stands, what is next, and what came of the last thing. No I/O, no clock, no chance.
 //!
 //! It keeps to the plan, with these turns: a destination that is busy is asked again, a bounded number of times; an experiment
-//! ends early where its first request already did not do what the rest builds on; and what can be withdrawn by key is withdrawn
-//! at the end.
+//! ends early where its first request already did not do what the rest builds on; and what can be withdrawn or undone is so at
+//! the end.
 
 use factum_core::evidence::{AnswerClass, CancelAnswer, PollAnswer};
 use factum_core::{Span, Timestamp};
 
 use super::build::Mark;
+use super::clean::{Cleaning, Undid};
 use super::look::{Follower, Onward, Reader, Subject};
 use super::plan::{Content, Planned, Planner, Step, Try, Wanted};
 use super::sight::{Sent, Sight};
@@ -18,7 +19,7 @@ use crate::contract::Contract;
 use crate::http::HttpAnswer;
 
 /// How often a request is sent again that the destination was too busy for.
-const REPEATS_MAX: u32 = 3;
+pub(super) const REPEATS_MAX: u32 = 3;
 /// A pause that a destination advises is kept up to here.
 const PAUSE_MAX: Span = Span::from_secs(60);
 
@@ -38,8 +39,12 @@ pub(super) struct Run<'a> {
     phase: Phase,
     /// How far the destination's clock was moved ahead.
     ahead: Span,
-    /// Marks that are still to be withdrawn; none before the experiments are over.
-    pub(super) cleaning: Option<Vec<usize>>,
+    /// None before the experiments are over.
+    pub(super) cleaning: Option<Cleaning>,
+    /// The contract of the operation that undoes what was made, where it can be called.
+    pub(super) undo: Option<&'a Contract>,
+    /// How undoing ended, effect by effect.
+    pub(super) undid: Vec<Undid>,
 }
 
 #[derive(Clone, Debug)]
@@ -81,6 +86,8 @@ impl<'a> Run<'a> {
             phase: Phase::Before,
             ahead: Span::ZERO,
             cleaning: None,
+            undo: None,
+            undid: Vec::new(),
         };
         // What does not build is found before anything is sent.
         for content in [
@@ -103,7 +110,9 @@ impl<'a> Run<'a> {
         } else {
             0
         };
-        planned.sum::<u32>() + withdrawals * (1 + REPEATS_MAX)
+        let effects = self.planned.iter().map(Planned::tries).sum::<u32>();
+        let undoings = if self.undo.is_some() { effects } else { 0 };
+        planned.sum::<u32>() + (withdrawals + undoings) * (1 + REPEATS_MAX)
     }
 
     /// The mark under which nothing is ever made.
@@ -121,10 +130,10 @@ impl<'a> Run<'a> {
         let now = self.at(now);
         loop {
             if self.cleaning.is_some() {
-                return self.next_of_cleaning();
+                return self.next_of_cleaning(now);
             }
             let Some(planned) = self.planned.get(self.experiment) else {
-                self.cleaning = Some(self.withdrawable());
+                self.begin_cleaning();
                 self.phase = Phase::Before;
                 continue;
             };
@@ -362,6 +371,9 @@ impl<'a> Run<'a> {
                 let class = &answered.reading.class;
                 mark.may_exist |= outcome.made() || *class == AnswerClass::Unknown;
                 mark.exists |= outcome.made();
+                if outcome.made() {
+                    mark.made_of = one.content;
+                }
                 mark.names.add(answered.names());
                 if *class == AnswerClass::Done && mark.landed.is_none() {
                     mark.landed = at;
@@ -384,9 +396,8 @@ impl<'a> Run<'a> {
     }
 
     pub(super) fn declined(&mut self) {
-        if let Some(cleaning) = &mut self.cleaning {
-            cleaning.clear();
-            return;
+        if self.cleaning.is_some() {
+            return self.cleaning_declined();
         }
         self.see(Sight::Declined);
         self.step = usize::MAX;
@@ -470,6 +481,9 @@ impl<'a> Run<'a> {
 
     /// `moved`: the destination's clock was moved ahead instead.
     pub(super) fn waited(&mut self, now: Timestamp, moved: bool) {
+        if self.cleaning.is_some() {
+            return self.cleaning_waited();
+        }
         let due = match &self.phase {
             Phase::Waiting => match self.planned[self.experiment].steps.get(self.step) {
                 Some(Step::Wait(span)) => *span,
@@ -531,7 +545,7 @@ impl<'a> Run<'a> {
 }
 
 /// How long to wait before the request is sent again that the destination was too busy for.
-fn pause_after(outcome: &Sent) -> Option<Span> {
+pub(super) fn pause_after(outcome: &Sent) -> Option<Span> {
     let reading = &outcome.answered()?.reading;
     let again = matches!(reading.class, AnswerClass::Busy | AnswerClass::InProgress);
     let advised = reading.retry_after.unwrap_or(Span::from_secs(1));

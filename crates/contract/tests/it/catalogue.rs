@@ -41,7 +41,7 @@ fn every_file_is_read_without_a_warning() {
     loaded.unwrap_or_else(|findings| panic!("{}", shown(&findings)));
     let providers: Vec<_> = catalogue.providers().collect();
     assert!(providers.contains(&"redmine") && providers.contains(&"testbed"));
-    assert_eq!(catalogue.operations("testbed").count(), 17);
+    assert_eq!(catalogue.operations("testbed").count(), 18);
     for provider in providers {
         for contract in catalogue.operations(provider) {
             assert_eq!(shown(contract.warnings()), "", "{}", contract.operation());

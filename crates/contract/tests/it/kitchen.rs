@@ -51,7 +51,7 @@ fn examples_hold_and_nothing_is_missing() {
         );
         seen += 1;
     }
-    assert_eq!(seen, 11);
+    assert_eq!(seen, 12);
 }
 
 #[test]

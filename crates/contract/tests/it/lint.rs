@@ -3,6 +3,7 @@
 mod answers;
 mod effect;
 mod language;
+mod undo;
 
 use factum_contract::{Contract, Finding, Provider};
 

@@ -23,3 +23,4 @@ mod redmine;
 mod signing;
 mod support;
 mod testbed;
+mod undo;

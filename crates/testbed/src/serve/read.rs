@@ -9,7 +9,8 @@ use factum_faults::{Class, Fault, Request};
 use serde_json::json;
 
 use crate::answer::Answer;
-use crate::routes::{CancelBody, Route, query};
+use crate::ledger::Mode;
+use crate::routes::{CancelBody, Route, UndoBody, query};
 use crate::shared::Shared;
 use crate::wire::{Head, Trouble, Wire};
 use crate::world::Question;
@@ -73,6 +74,10 @@ fn named(shared: &Shared, head: &Head, route: &Route, body: &[u8]) -> (Class, St
         Route::Cancel { .. } => {
             let key = serde_json::from_slice::<CancelBody>(body).map(|body| body.key);
             (Class::Cancel, key.unwrap_or_default())
+        }
+        Route::Undo { .. } => {
+            let id = serde_json::from_slice::<UndoBody>(body).map(|body| body.id);
+            (Class::Other, id.unwrap_or_default())
         }
         _ => (Class::Other, head.target.clone()),
     }
@@ -140,6 +145,20 @@ fn told(shared: &Shared, head: &Head, route: &Route, body: &[u8]) -> io::Result<
                 "send a JSON object with the text member key",
             )),
         },
+        Route::Undo { mode } => undo(shared, *mode, body),
         _ => Ok(Answer::json(200, json!({"account": "testbed"}))),
     }
+}
+
+/// Undoes an effect by its id, as often as it is asked for.
+fn undo(shared: &Shared, mode: Mode, body: &[u8]) -> io::Result<Answer> {
+    let Ok(UndoBody { id }) = serde_json::from_slice(body) else {
+        let message = "send a JSON object with the text member id";
+        return Ok(Answer::error(400, "malformed", message));
+    };
+    Ok(if shared.change(|world| world.undo(mode, &id))? {
+        Answer::json(200, json!({"ok": true, "id": id}))
+    } else {
+        Answer::error(404, "not_found", "there is no such effect")
+    })
 }

@@ -111,8 +111,11 @@ impl Index {
         }
     }
 
-    /// `cancel`: what stands under a key, and what a cancel ends.
+    /// `cancel`: what stands under a key, and what a cancel ends. `key`: what was undone by its id.
     fn hold_cancel(&mut self, row: &Row, ledger: &Ledger) {
+        if row.kind == Kind::Key && row.event == Event::Cancelled {
+            self.cancelled_ids.extend(row.ids.iter().cloned());
+        }
         let (Kind::Cancel | Kind::StandIn(_), Some(key)) = (row.kind, &row.key) else {
             return;
         };

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use factum_contract::probe::Report;
-use factum_contract::{Contract, Finding, Provider};
+use factum_contract::{Catalogue, Contract, Finding, Provider};
 
 use crate::failure::Failure;
 
@@ -78,7 +78,14 @@ fn one(path: &Path, all: &[PathBuf]) -> Result<Read, Failure> {
     if let Ok(Some(contract)) = &outcome {
         // The reports that it cites are read from where it stands.
         let report = |name: &str| std::fs::read_to_string(path.with_file_name(name)).ok();
-        let wrong = contract.check_reports(&file, &text, &report);
+        let mut wrong = contract.check_reports(&file, &text, &report);
+        let has = |name: &str| {
+            path.with_file_name(format!("{name}.toml")).is_file()
+                || Catalogue::builtin()
+                    .get(contract.provider(), name)
+                    .is_some()
+        };
+        wrong.extend(contract.check_undone_by(&file, &text, &has));
         if !wrong.is_empty() {
             outcome = Err(wrong);
         }

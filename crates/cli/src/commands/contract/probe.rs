@@ -15,6 +15,7 @@ use std::time::Duration;
 use factum::setup;
 use factum_contract::Contract;
 use factum_contract::probe::{PlanRow, Probe, Report, Verdict};
+use factum_core::Limits;
 use factum_engine::{Destination, Reach};
 use factum_transport::Target;
 use serde_json::json;
@@ -27,8 +28,8 @@ use crate::wait;
 
 pub(super) const HELP: &str = "\
 The destination has to be marked `sandbox = true` in the configuration; no other is touched. How many effects there will be is \
-said before the first, each is shown and asked for unless --yes is given, what can be withdrawn by key is withdrawn, and what \
-is left behind is listed. Exits with 1 if a claim did not hold.\n\n\
+said before the first, each is shown and asked for unless --yes is given, what can be withdrawn by key or undone by another \
+operation is so at the end, and what is left behind is listed. Exits with 1 if a claim did not hold.\n\n\
 What is sent is taken from the contract's examples where it is not given. In a payload {unique} stands for a word that \
 differs from key to key.\n\n\
 Examples:\n  \
@@ -116,6 +117,10 @@ pub(super) async fn run(args: &Args, config: Option<&Path>, out: Out) -> Result<
             "give --payload and --param so that it does",
         )
     })?;
+    let undo = undoing(destination, contract);
+    if let Some((_, contract)) = undo {
+        probe = probe.undo_by(contract);
+    }
     if probe.plan().iter().all(|row| row.skipped.is_some()) {
         return Err(Failure::usage(
             "the contract claims nothing that can be tried here: no key, no lookup, no cancel",
@@ -130,6 +135,7 @@ pub(super) async fn run(args: &Args, config: Option<&Path>, out: Out) -> Result<
         second: second.as_ref().map(|second| &second.target),
         limits: destination.operations[&args.operation].limits,
         promises: contract.promises(),
+        undo: undo.map(|(limits, contract)| (limits, contract.promises())),
         by: place::user(),
         asks: !args.yes,
         advance: args.advance_url.clone(),
@@ -204,6 +210,16 @@ fn subject<'a>(
     Ok((&contract.contract, target))
 }
 
+/// The operation that undoes an effect of this one, where the contract says what it is submitted with.
+fn undoing<'a>(
+    destination: &'a Destination,
+    contract: &Contract,
+) -> Option<(Limits, &'a Contract)> {
+    let operation = destination.operations.get(contract.undone_by()?)?;
+    let undoes = operation.contract.as_ref()?;
+    Some((operation.limits, &undoes.contract))
+}
+
 impl Files {
     fn new(args: &Args, contract: &Contract, out: Out) -> Result<Self, Failure> {
         let report = args.report.clone().unwrap_or_else(|| {
@@ -243,7 +259,7 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 /// What will be tried, and the bound, before the first request.
 fn announce(probe: &Probe<'_>, destination: &Destination, files: &Files, out: Out) {
     out.note(format_args!(
-        "At {} at most {} effects are made, by at most {} effect requests (withdrawals among them):",
+        "At {} at most {} effects are made, by at most {} effect requests (withdrawals and undoing among them):",
         destination.name,
         probe.effects_max(),
         probe.requests_max()
@@ -289,16 +305,24 @@ fn tell(report: &Report, files: &Files, out: Out) {
         ));
     }
     out.line(format_args!(
-        "{} effect requests, {} effects, {} withdrawn",
-        report.requests, report.effects, report.withdrawn
+        "{} effect requests, {} effects, {} withdrawn, {} undone",
+        report.requests,
+        report.effects,
+        report.withdrawn,
+        report.undone.len()
     ));
+    for undone in &report.undone {
+        out.line(format_args!("undone: {} by {}", undone.receipt, undone.by));
+    }
     for left in &report.left {
         let doubt = if left.exists { "" } else { "perhaps " };
         let names = left.names.join(", ");
         let key = left.key.as_deref();
         let key = key.map_or(String::new(), |key| format!(", key {key}"));
+        let why = left.why.as_deref();
+        let why = why.map_or(String::new(), |why| format!(": {why}"));
         out.line(format_args!(
-            "left behind: {doubt}{names} (reference {}{key})",
+            "left behind: {doubt}{names} (reference {}{key}){why}",
             left.reference
         ));
     }

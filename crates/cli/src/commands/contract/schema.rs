@@ -167,7 +167,7 @@ const SECTIONS: &[(&str, &str)] = &[
     (
         "undo",
         "how!=none|cancel|cancel_by_key|refund|reverse|delete|close|archive|redact operation:text within:span only_while:text \
-         restorable_for:span leaves:text source:#source",
+         restorable_for:span leaves:text params:table payload:any from_payload:{text} source:#source",
     ),
     (
         "completion",

@@ -401,25 +401,6 @@ const PEOPLE: &[Row] = &[
     ),
     Row(
         "[product]",
-        "[undo]\nhow = \"magic\"\nsource = { person = \"us\", date = \"2026-11-29\" }\n\n[product]",
-        &[
-            "85:7 /undo/how unknown_word | write one of none, cancel, cancel_by_key, refund, reverse, delete, close, archive, redact",
-        ],
-    ),
-    Row(
-        "[product]",
-        "[undo]\nhow = \"refund\"\n\n[product]",
-        &[
-            "84:1 /undo source_missing | add `source = { url = …, read = …, grade = … }` here, or a [[claims]] about it",
-        ],
-    ),
-    Row(
-        "[product]",
-        "[undo]\nhow = \"none\"\noperation = \"x.y\"\nsource = { person = \"us\", date = \"2026-11-29\" }\n\n[product]",
-        &["86:13 /undo/operation undo | leave it out, or say how"],
-    ),
-    Row(
-        "[product]",
         "[completion]\ndone_means = \"recorded\"\nsource = { person = \"us\", date = \"2026-11-29\" }\n\n[product]",
         &["85:14 /completion/done_means completion | add `then = …`, the operation that takes it"],
     ),

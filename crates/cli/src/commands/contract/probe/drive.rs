@@ -30,6 +30,8 @@ pub(super) struct Driver<'a> {
     pub(super) second: Option<&'a Target>,
     pub(super) limits: Limits,
     pub(super) promises: Promises,
+    /// Those of the operation that undoes.
+    pub(super) undo: Option<(Limits, Promises)>,
     pub(super) by: String,
     pub(super) asks: bool,
     pub(super) advance: Option<String>,
@@ -126,7 +128,7 @@ impl Driver<'_> {
                 biased;
                 _ = &mut interrupted => {
                     failed = Some(Failure::other(
-                        "interrupted: nothing more was sent, and nothing was withdrawn",
+                        "interrupted: nothing more was sent, withdrawn or undone",
                         "see in the report and its journal what was made",
                     ));
                     break;
@@ -213,12 +215,13 @@ impl Driver<'_> {
             journal
                 .intends(action, &one, &target.base())
                 .map_err(|error| unwritten(&error))?;
+            let (limits, promises) = self.bounds(&one);
             let order = ordered::Order {
                 action,
                 by: &self.by,
                 why: &why,
-                limits: self.limits,
-                promises: &self.promises,
+                limits,
+                promises,
                 worker,
                 now,
             };
@@ -264,6 +267,14 @@ impl Driver<'_> {
             came[n] = one;
         }
         Ok(came)
+    }
+
+    /// The limits and promises of the operation that the request is of.
+    fn bounds(&self, one: &EffectTry) -> (Limits, &Promises) {
+        match &self.undo {
+            Some((limits, promises)) if one.undoes => (*limits, promises),
+            _ => (self.limits, &self.promises),
+        }
     }
 
     /// Shows the requests, and asks unless that was waived. No secret is in them yet.

@@ -39,7 +39,7 @@ impl Journal {
     ) -> io::Result<()> {
         self.write(&[json!({
             "action": action.to_string(), "request": format!("{} {base}{}", effect.request.method, effect.request.path_and_query),
-            "key": effect.key, "reference": effect.reference, "cancels": effect.cancels, "why": effect.why,
+            "key": effect.key, "reference": effect.reference, "cancels": effect.cancels, "undoes": effect.undoes, "why": effect.why,
         })])
     }
 

@@ -14,8 +14,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// The longest that any one thing is waited for.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+/// The longest that any one thing is waited for: longer than three lost answers with a look after each take on a slow machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A folder in which commands run.
 pub(crate) struct Folder {

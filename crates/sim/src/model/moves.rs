@@ -285,8 +285,11 @@ impl World {
         }
         if left.steps > 0 {
             let stepped = self.store.stepped_at != NEVER;
-            // A clock that is set forward while a request is under way is a residual: what was bounded by it is not.
+            // A clock that is set forward while a request is under way, or within the lag of a lookup after it, is a residual: what
+            // was bounded by it is not.
+            let shown = |at: u8| at + run.setup.real.lag < self.now;
             let at_rest = self.flights.is_empty()
+                && self.there.effects.iter().all(|effect| shown(effect.at))
                 && (0..2).all(|w| self.phase(w) == Phase::Idle)
                 && self.there.queued.is_empty();
             if !stepped {

@@ -436,7 +436,8 @@ impl World {
                 accounts: BTreeSet::new(),
             },
         );
-        if clock {
+        // Who shares a store looks regularly anyway.
+        if clock && self.alone() {
             self.task(p, Span::from_secs(10), Task::LookAround);
         }
     }

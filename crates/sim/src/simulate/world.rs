@@ -170,8 +170,10 @@ impl World {
 
     fn begin(&mut self) {
         self.note(|world| world.setting());
-        for place in 0..self.options.workers.max(1) {
-            self.processes.push(Process::down());
+        // How many there are decides whether one of them knows its store to be its own.
+        let places = self.options.workers.max(1);
+        self.processes = (0..places).map(|_| Process::down()).collect();
+        for place in 0..places {
             if place > 0 && self.dice.fate.chance(30) {
                 self.join_later(place);
             } else {

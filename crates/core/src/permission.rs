@@ -22,6 +22,7 @@ pub struct Leave {
     epoch: Epoch,
     kind: Option<PermissionKind>,
     at: Timestamp,
+    not_after: Timestamp,
     valid_until: Timestamp,
     lease_until: Timestamp,
     bound: Bound,
@@ -75,6 +76,7 @@ pub fn permit(intent: &Intent, known: &Known, conditions: &Conditions) -> Result
                 epoch,
                 kind: None,
                 at: now,
+                not_after: intent.sends_end_at(),
                 valid_until: (now + intent.limits.send_wait).min(intent.sends_end_at()),
                 lease_until: now + intent.limits.lease(),
                 bound: intent.limits.bound,
@@ -100,6 +102,7 @@ fn leave_to_send(intent: &Intent, known: &Known, now: Timestamp, plan: SendPlan)
         epoch: plan.epoch,
         kind: Some(plan.kind),
         at: now,
+        not_after: plan.not_after,
         valid_until,
         lease_until,
         bound: intent.limits.bound,
@@ -108,6 +111,12 @@ fn leave_to_send(intent: &Intent, known: &Known, now: Timestamp, plan: SendPlan)
 }
 
 impl Leave {
+    /// Where it is not taken now: after this instant there is no such leave any more.
+    #[must_use]
+    pub fn not_after(&self) -> Timestamp {
+        self.not_after
+    }
+
     /// The mark that has to be durable before the first byte, and what becomes the permission once it is.
     pub fn mark(self, worker: WorkerNonce) -> (Fact, Marked) {
         let fact = match (self.request, self.kind) {

@@ -15,6 +15,7 @@ mod demo;
 mod destination;
 mod doctor;
 mod explain;
+mod fairness;
 mod file;
 mod moving;
 mod pgbouncer;

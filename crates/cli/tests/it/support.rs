@@ -4,7 +4,8 @@
 //! by its own handle. Nothing here sleeps to be in time: lines and ends are waited for.
 
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -319,6 +320,68 @@ impl Server {
     }
 }
 
+/// What an engine answered.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    /// The status code.
+    pub(crate) status: u16,
+    head: String,
+    /// The body, or null.
+    pub(crate) body: Value,
+}
+
+impl Answered {
+    /// A header, by its name in lower case.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| {
+            let (found, value) = line.split_once(':')?;
+            found.eq_ignore_ascii_case(name).then_some(value.trim())
+        })
+    }
+}
+
+impl Server {
+    /// One request with the admin's token; none where no whole answer came.
+    pub(crate) fn ask(&self, method: &str, path: &str, body: &Value) -> Option<Answered> {
+        asked(&self.address, Some(&self.token()), (method, path), body)
+    }
+}
+
+/// One request; none where no whole answer came.
+fn asked(
+    address: &str,
+    token: Option<&str>,
+    (method, path): (&str, &str),
+    body: &Value,
+) -> Option<Answered> {
+    let host = address.strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(host).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(8))).ok()?;
+    let authorization = token.map_or_else(String::new, |token| {
+        format!("authorization: Bearer {token}\r\n")
+    });
+    let body = if body.is_null() {
+        String::new()
+    } else {
+        body.to_string()
+    };
+    let request = format!(
+        "{method} {path} HTTP/1.1\r\nhost: {host}\r\n{authorization}connection: close\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(request.as_bytes()).ok()?;
+    let mut whole = Vec::new();
+    stream.read_to_end(&mut whole).ok()?;
+    let text = String::from_utf8(whole).ok()?;
+    let (head, body) = text.split_once("\r\n\r\n")?;
+    Some(Answered {
+        status: head.split(' ').nth(1)?.parse().ok()?,
+        head: head.to_owned(),
+        body: serde_json::from_str(body).unwrap_or_default(),
+    })
+}
+
 impl Bed {
     /// A testbed without faults.
     pub(crate) fn start() -> Self {
@@ -348,6 +411,12 @@ impl Bed {
     /// What really happened there.
     pub(crate) fn counts(&self) -> Value {
         Folder::new().json(&["testbed", "ledger", &self.admin])
+    }
+
+    /// Its ledger's rows, in their order.
+    pub(crate) fn rows(&self) -> Vec<Value> {
+        let answer = asked(&self.admin, None, ("GET", "/ledger"), &Value::Null).unwrap();
+        answer.body["rows"].as_array().unwrap().clone()
     }
 
     /// Effects that exist, by business reference.

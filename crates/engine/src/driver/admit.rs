@@ -52,6 +52,10 @@ impl Driver {
         let leave = permit(&action.intent, &known, &conditions(&view, current, None)).ok()?;
         let reuse = may_reuse_connection(&action.intent, &known, current, now);
         let (id, destination) = (action.intent.action, action.scope.destination.clone());
+        // Whoever waits there came first.
+        if self.waiting.has_line(&destination) || self.waiting.kept(&destination) > 0 {
+            return None;
+        }
         self.gates.get_mut(&destination)?.enter(id, now).ok()?;
         let (fact, marked) = leave.mark(self.worker);
         self.admitting.insert(

@@ -139,14 +139,45 @@ impl Gate {
         }
         if self.settings.per_second > 0 {
             if self.tokens < WHOLE {
-                let missing = WHOLE - self.tokens;
-                let wait = missing / i64::from(self.settings.per_second) + 1;
-                return Err(Shut::Rate(now + Span::from_micros(wait)));
+                return Err(Shut::Rate(self.refilled(now)));
             }
             self.tokens -= WHOLE;
         }
         self.in_flight.insert(guest.into());
         Ok(())
+    }
+
+    /// How many may come in now, or when to ask again where nobody may, however few are in flight.
+    ///
+    /// # Errors
+    /// The time to ask again.
+    pub fn room(&mut self, now: Timestamp) -> Result<usize, Timestamp> {
+        self.refill(now);
+        let shut = [self.advised_until, self.open_until];
+        if let Some(until) = shut
+            .into_iter()
+            .flatten()
+            .filter(|until| *until > now)
+            .max()
+        {
+            return Err(until);
+        }
+        // After an open circuit one goes ahead.
+        let probes = self.open_until.map_or(usize::MAX, |_| 1);
+        let places = self.places().min(probes);
+        if self.settings.per_second == 0 || places == 0 {
+            return Ok(places);
+        }
+        match usize::try_from(self.tokens / WHOLE).unwrap_or(0) {
+            0 => Err(self.refilled(now)),
+            tokens => Ok(places.min(tokens)),
+        }
+    }
+
+    /// When the next request may begin for its rate.
+    fn refilled(&self, now: Timestamp) -> Timestamp {
+        let missing = WHOLE - self.tokens;
+        now + Span::from_micros(missing / i64::from(self.settings.per_second) + 1)
     }
 
     /// The request of this guest ended.

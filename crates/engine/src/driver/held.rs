@@ -84,6 +84,20 @@ const DUE_FACTS_MAX: usize = 16;
 /// How long an action whose destination is not configured rests before it is looked at again.
 const UNCONFIGURED_REST: Span = Span::from_secs(60);
 
+impl Decision {
+    /// What it begins may not begin later; never, where there is no such end.
+    pub(super) fn closes(&self) -> Timestamp {
+        match self {
+            Self::Send { leave, .. } => leave.not_after(),
+            Self::LookUp
+            | Self::Poll(_)
+            | Self::Write { .. }
+            | Self::Rest { .. }
+            | Self::HoldBack => Timestamp::NEVER,
+        }
+    }
+}
+
 impl Held {
     pub(super) fn new(claim: Claim, record: Box<Record>) -> Self {
         Self {

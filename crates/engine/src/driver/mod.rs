@@ -14,6 +14,7 @@ pub mod feeds;
 pub mod gate;
 pub(crate) mod held;
 mod returns;
+mod turns;
 mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,7 +30,7 @@ pub use exchange::{Command, Commit, Event, SendOut};
 use feeds::FeedAt;
 use gate::{Gate, GateSettings, Heard};
 use held::{Decision, Doing, Held, View, decide_held};
-use waiting::{After, Waiting};
+use waiting::{After, Asks, Waiting};
 
 use crate::directory::Directory;
 
@@ -61,6 +62,19 @@ pub struct DriverLimits {
     pub held_max: usize,
     /// How long a claim is held for; longer than any request's lease.
     pub claim_lease: Span,
+}
+
+impl DriverLimits {
+    /// A gate's settings, so that requests to one destination that never answers leave a quarter of what may be under way to others.
+    fn within(&self, gate: GateSettings) -> GateSettings {
+        let most = (self.held_max - self.held_max / 4).max(1);
+        GateSettings {
+            in_flight_max: gate
+                .in_flight_max
+                .min(u32::try_from(most).unwrap_or(u32::MAX)),
+            ..gate
+        }
+    }
 }
 
 /// An action whose claim is on its way to us.
@@ -104,7 +118,7 @@ impl Driver {
     ) -> Self {
         let gates = policies
             .iter()
-            .map(|(name, policy)| (name.clone(), Gate::new(policy.gate)))
+            .map(|(name, policy)| (name.clone(), Gate::new(limits.within(policy.gate))))
             .collect();
         Self {
             worker,
@@ -305,7 +319,6 @@ impl Driver {
     /// that are held, so that [`Event::Broken`] finds it should the decision break off.
     fn advance(&mut self, held: Held, now: Timestamp, out: &mut Vec<Command>) {
         let action = held.record.id();
-        self.waiting.arrived(action);
         self.held.insert(action, held);
         let decided = self
             .held
@@ -350,12 +363,15 @@ impl Driver {
     fn begin(&mut self, held: Held, decision: Decision, now: Timestamp, out: &mut Vec<Command>) {
         let action = held.record.id();
         let destination = held.record.action.scope.destination.clone();
-        if let Some(shut) = self
-            .gates
-            .get_mut(&destination)
-            .and_then(|gate| gate.enter(action, now).err())
-        {
-            self.wait_at_gate(held, shut, now, out);
+        if let Err(since) = self.enter_gate(action, &destination, now) {
+            let asks = Asks {
+                since,
+                principal: held.record.action.scope.principal.clone(),
+                closes: Some(decision.closes())
+                    .filter(|at| *at > now)
+                    .unwrap_or(Timestamp::NEVER),
+            };
+            self.give_back(held, After::AtGate(asks), now, out);
             return;
         }
         match decision {

@@ -26,12 +26,13 @@ impl Driver {
         free_at: Option<Timestamp>,
         now: Timestamp,
     ) {
-        self.waiting.arrived(action);
         // A claim that is over by our clock and not by the store's is not asked for again and again.
         let free_at = free_at.map(|at| if at > now { at } else { now + BUSY_REST });
-        if let Some(claiming) = self.claiming.remove(&action)
-            && let Some(at) = free_at.or(claiming.look_again.then_some(now))
-        {
+        let Some(claiming) = self.claiming.remove(&action) else {
+            return;
+        };
+        self.waiting.arrived(action, &claiming.destination);
+        if let Some(at) = free_at.or(claiming.look_again.then_some(now)) {
             self.waiting.enqueue(action, claiming.destination, at);
         }
     }
@@ -163,7 +164,6 @@ impl Driver {
     /// Wherever the action stood when something broke off, it is looked at again; evidence that had come in is recorded.
     pub(super) fn broken(&mut self, action: ActionId, now: Timestamp, out: &mut Vec<Command>) {
         let again = now + BROKEN_REST;
-        self.waiting.arrived(action);
         self.released(action);
         if let Some(claiming) = self.claiming.remove(&action) {
             self.waiting.enqueue(action, claiming.destination, again);

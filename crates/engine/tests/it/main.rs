@@ -5,6 +5,7 @@
 mod authority;
 mod byte_noise;
 mod bytes;
+mod fairness;
 mod faulty;
 mod forgotten;
 mod operators;

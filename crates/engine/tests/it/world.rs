@@ -62,7 +62,12 @@ pub(crate) struct World {
     pub(crate) sent: u32,
     /// Lookups that were carried out.
     pub(crate) lookups: u32,
+    /// Claims that were asked for.
+    pub(crate) claims: u32,
 }
+
+/// The other tenant's destination in this world.
+pub(crate) const THEIRS: &str = "other/place";
 
 /// The destination's name in this world.
 pub(crate) const PLACE: &str = "place";
@@ -117,7 +122,7 @@ impl World {
             driver: Driver::new(
                 WorkerNonce(nonce),
                 limits,
-                BTreeMap::from([(PLACE.to_owned(), policy.clone())]),
+                BTreeMap::from([PLACE, THEIRS].map(|name| (name.to_owned(), policy.clone()))),
                 true,
             ),
             commands: VecDeque::new(),
@@ -132,6 +137,7 @@ impl World {
             fates: VecDeque::new(),
             sent: 0,
             lookups: 0,
+            claims: 0,
         }
     }
 
@@ -162,8 +168,27 @@ impl World {
         self.admit(action)
     }
 
+    /// The same for this principal, at this destination; `n` may be large.
+    pub(crate) fn submit_for(&mut self, n: u64, destination: &str, principal: &str) -> ActionId {
+        let lane = u8::try_from(n % 256).unwrap();
+        let mut action = self.action(lane, None);
+        let mut hash = [lane; 32];
+        hash[1..9].copy_from_slice(&n.to_be_bytes());
+        action.identity_hash = IdentityHash(hash);
+        action.intent.action = ActionId::new(self.now(), Lane(lane), n);
+        action.identity = Identity::Key(format!("many-{n}"));
+        let tenant = destination
+            .split_once('/')
+            .map_or("default", |(tenant, _)| tenant);
+        action.scope.tenant = tenant.to_owned();
+        action.scope.principal = principal.to_owned();
+        action.scope.destination = destination.to_owned();
+        self.admit(action)
+    }
+
     fn admit(&mut self, action: Action) -> ActionId {
         let (id, now) = (action.intent.action, self.now());
+        let destination = action.scope.destination.clone();
         let next = NextRow {
             step: "send".to_owned(),
             at: Some(now),
@@ -183,7 +208,15 @@ impl World {
             Admitted::Created(..)
         ));
         for worker in 0..self.workers.len() {
-            self.tell(worker, due(id, now));
+            let destination = destination.clone();
+            self.tell(
+                worker,
+                Event::Due {
+                    action: id,
+                    destination,
+                    at: now,
+                },
+            );
         }
         id
     }
@@ -307,7 +340,8 @@ impl World {
             .collect()
     }
 
-    fn claim(&self, action: ActionId, worker: WorkerNonce, lease: Span) -> Event {
+    fn claim(&mut self, action: ActionId, worker: WorkerNonce, lease: Span) -> Event {
+        self.claims += 1;
         match ready(self.store.claim(action, worker, lease)).unwrap() {
             Claimed::Held(claim, record) => Event::Claimed(claim, record),
             Claimed::Busy(until) => Event::NotClaimed(action, Some(until)),

@@ -1,39 +1,17 @@
 //! Served engines that share a folder and a database, and what is asked of them over HTTP.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::database::Database;
-use crate::support::{Bed, Folder, PATIENCE, Server, configuration, ended};
+use crate::support::{Answered, Bed, Folder, PATIENCE, Server, configuration, ended};
 
 /// Engines on one database.
 pub(crate) struct Workers {
     folder: Folder,
     servers: Vec<Option<Server>>,
-}
-
-/// What an engine answered.
-#[derive(Debug)]
-pub(crate) struct Answered {
-    /// The status code.
-    pub(crate) status: u16,
-    head: String,
-    /// The body, or null.
-    pub(crate) body: Value,
-}
-
-impl Answered {
-    /// A header, by its name in lower case.
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.head.lines().find_map(|line| {
-            let (found, value) = line.split_once(':')?;
-            found.eq_ignore_ascii_case(name).then_some(value.trim())
-        })
-    }
 }
 
 /// A submission to the testbed, counted there by its key.
@@ -185,30 +163,6 @@ impl Workers {
         path: &str,
         body: &Value,
     ) -> Option<Answered> {
-        let server = self.server(no)?;
-        let host = server.address.strip_prefix("http://").unwrap();
-        let mut stream = TcpStream::connect(host).ok()?;
-        stream.set_read_timeout(Some(Duration::from_secs(8))).ok()?;
-        let body = if body.is_null() {
-            String::new()
-        } else {
-            body.to_string()
-        };
-        let request = format!(
-            "{method} {path} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {}\r\nconnection: close\r\n\
-             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
-            server.token(),
-            body.len()
-        );
-        stream.write_all(request.as_bytes()).ok()?;
-        let mut whole = Vec::new();
-        stream.read_to_end(&mut whole).ok()?;
-        let text = String::from_utf8(whole).ok()?;
-        let (head, body) = text.split_once("\r\n\r\n")?;
-        Some(Answered {
-            status: head.split(' ').nth(1)?.parse().ok()?,
-            head: head.to_owned(),
-            body: serde_json::from_str(body).unwrap_or_default(),
-        })
+        self.server(no)?.ask(method, path, body)
     }
 }

@@ -1,11 +1,13 @@
 //! Reading the JSON body of a request: what is wrong with it is said by member, rule and remedy.
 
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
-use crate::canonical::{Members, canonical, escaped};
+use crate::canonical::{canonical, escaped};
 use crate::problem::{Code, Problem};
 
-/// Reads one JSON object as what a call takes. The members named in `objects` have to be objects too, where they are there.
+/// Reads one JSON object as what a call takes. The members named in `objects` have to be objects too, where they are there; those
+/// deeper inside are named with `/` between, as in `limits/count`.
 ///
 /// # Errors
 /// F1001, F1002, F1003, F1010, F1013, F1014; each names the member.
@@ -24,7 +26,7 @@ fn objects_only(canonical_text: &str, objects: &[&str]) -> Result<(), Problem> {
     if !canonical_text.starts_with('{') {
         return refuse("");
     }
-    let Members(members) = serde_json::from_str(canonical_text).map_err(|error| {
+    let whole: Value = serde_json::from_str(canonical_text).map_err(|error| {
         Problem::new(
             Code::MalformedJson,
             "",
@@ -32,12 +34,16 @@ fn objects_only(canonical_text: &str, objects: &[&str]) -> Result<(), Problem> {
             "send one JSON object (RFC 8259)",
         )
     })?;
-    match members.iter().find(|(name, value)| {
-        objects.contains(&name.as_str()) && !matches!(value.get().as_bytes()[0], b'{' | b'n')
-    }) {
-        Some((name, _)) => refuse(&format!("/{name}")),
-        None => Ok(()),
+    for name in objects {
+        let pointer = format!("/{name}");
+        match whole.pointer(&pointer) {
+            None | Some(Value::Object(_) | Value::Null) => {}
+            Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
+                return refuse(&pointer);
+            }
+        }
     }
+    Ok(())
 }
 
 fn shape_problem(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {

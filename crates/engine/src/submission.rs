@@ -15,6 +15,9 @@ use crate::reading::read_object;
 /// The longest key, in bytes.
 pub const KEY_MAX: usize = 255;
 
+/// The largest whole number that is taken in a request: beyond it, readers of JSON disagree about what was meant (RFC 8259).
+pub const WHOLE_MAX: u64 = 9_007_199_254_740_991;
+
 /// The wish for one effect, as the caller states it: the body of `POST /v1/actions`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -209,11 +212,18 @@ impl Submission {
 
     /// What it is about and where it was asked for are found by their names.
     fn names(&self) -> Result<(), Problem> {
+        if let Some(principal) = &self.on_behalf_of {
+            bounded_principal(principal)?;
+        }
         if let Some(subject) = &self.subject {
             bounded_subject(subject)?;
         }
         if let Some(conversation) = &self.conversation {
             bounded_conversation(&conversation.id)?;
+            if conversation.turn.is_some_and(|turn| turn > WHOLE_MAX) {
+                let rule = format!("a turn is a whole number up to {WHOLE_MAX}");
+                return Err(wrong("/conversation/turn", &rule, "count the turns from 1"));
+            }
         }
         if let Some(locale) = &self.locale {
             language_tag(locale)?;
@@ -310,6 +320,16 @@ fn bounded(member: &str, text: &str) -> Result<(), Problem> {
         rule,
         "build it from what causes the effect, as in `order-77/refund-ticket`",
     ))
+}
+
+/// For whom it is: part of what an identity is unique within, so it has the form of one.
+fn bounded_principal(text: &str) -> Result<(), Problem> {
+    let Some(why) = out_of_form(text, "unrelated people") else {
+        return Ok(());
+    };
+    let rule = format!("for whom it is has 1 to {KEY_MAX} bytes without control characters; {why}");
+    let remedy = "name who it is carried out for, as in `user:ana`, or leave it out";
+    Err(wrong("/for", &rule, remedy))
 }
 
 /// A subject is found by its text, so it has the form of an identity.

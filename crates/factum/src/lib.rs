@@ -60,7 +60,7 @@ use factum_core::Timestamp;
 pub use factum_core::evidence::{Receipt, Ruling};
 pub use factum_core::{ActionId, Permission, State};
 pub use factum_engine::reading::read_object;
-pub use factum_engine::submission::KEY_MAX;
+pub use factum_engine::submission::{KEY_MAX, WHOLE_MAX};
 pub use factum_engine::{
     About, Caller, Cancelled, Carried, CarriedRequest, Carrier, Change, Code, Destination,
     Directory, Engine, Operation, Problem, Reach, Reason, Submission, destination, directory,

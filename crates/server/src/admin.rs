@@ -1,6 +1,7 @@
 //! Operating the engine: hold sends and let them go on, say that the store came from a copy, see what a release would send.
 
 use axum::http::StatusCode;
+use factum::core::Timestamp;
 use factum::statements::Audience;
 use factum::view::{NextView, StatusView, rfc3339};
 use factum::{Code, Restore, parse_instant};
@@ -112,7 +113,10 @@ fn restored(restore: &Restore) -> Value {
         .released
         .as_ref()
         .map(|(by, at)| json!({"by": by, "at": rfc3339(*at)}));
-    json!({"copy_until": rfc3339(restore.copy_until), "at": rfc3339(restore.at), "released": released})
+    // A store that held nothing yet knows of no instant.
+    let copy_until =
+        (restore.copy_until != Timestamp::EARLIEST).then(|| rfc3339(restore.copy_until));
+    json!({"copy_until": copy_until, "at": rfc3339(restore.at), "released": released})
 }
 
 pub(crate) async fn set_paused(

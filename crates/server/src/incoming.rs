@@ -94,6 +94,14 @@ impl Incoming {
         read_json(&self.text().await?)
     }
 
+    /// The same, where these members have to be objects: a list would be read as their members in order.
+    pub(crate) async fn json_with<T: DeserializeOwned>(
+        &mut self,
+        objects: &[&str],
+    ) -> Result<T, Failure> {
+        Ok(read_object(&self.text().await?, objects)?)
+    }
+
     /// The same, where no body means that nothing was said.
     pub(crate) async fn json_or_default<T: DeserializeOwned + Default>(
         &mut self,
@@ -216,11 +224,11 @@ pub(crate) fn person(caller: &Caller, by: Option<String>) -> Result<String, Fail
 }
 
 /// A text in a person's words, within bounds.
-pub(crate) fn said(member: &str, text: String, bytes_max: usize) -> Result<String, Failure> {
+pub(crate) fn said(member: &str, text: String, characters_max: usize) -> Result<String, Failure> {
     let rule = if text.trim().is_empty() {
         "it is empty".to_owned()
-    } else if text.len() > bytes_max {
-        format!("it is longer than {bytes_max} bytes")
+    } else if text.chars().count() > characters_max {
+        format!("it is longer than {characters_max} characters")
     } else if text.chars().any(|c| c.is_control() && c != '\n') {
         "it holds control characters".to_owned()
     } else {

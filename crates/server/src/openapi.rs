@@ -86,18 +86,24 @@ fn parameters(call: Call, doc: &Doc) -> Value {
         .split('/')
         .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
         .map(|name| {
-            let schema = if name == "id" {
+            // A conversation's id is its caller's; every other is an action's.
+            let is_action = name == "id" && !call.path().starts_with("/v1/conversations/");
+            let schema = if is_action {
                 json!({"type": "string", "pattern": schema::ID_PATTERN})
             } else {
-                json!({"type": "string"})
+                json!({"type": "string", "minLength": 1})
             };
             json!({"name": name, "in": "path", "required": true, "schema": schema})
         });
     let given = |place: &'static str| {
         move |param: &Param| {
-            json!({
-                "name": param.name, "in": place, "required": false, "description": param.says, "schema": param.kind.schema(),
-            })
+            // What a header says is taken where it is understood, and is no reason to refuse a request.
+            let schema = if place == "header" {
+                json!({"type": "string"})
+            } else {
+                param.kind.schema()
+            };
+            json!({"name": param.name, "in": place, "required": false, "description": param.says, "schema": schema})
         }
     };
     in_path

@@ -88,6 +88,11 @@ impl Kind {
             Self::Text if value.is_empty() => {
                 Err(bad(name, "it is empty", "give it a value, or leave it out"))
             }
+            Self::Text if value.contains(char::is_control) => Err(bad(
+                name,
+                "it holds control characters",
+                "nothing is named so: send the name as it was given",
+            )),
             Self::Text => Ok(()),
             Self::Id => value
                 .parse::<ActionId>()
@@ -118,7 +123,7 @@ impl Kind {
     /// As a JSON Schema.
     pub(crate) fn schema(self) -> Value {
         match self {
-            Self::Text => json!({"type": "string", "minLength": 1}),
+            Self::Text => json!({"type": "string", "pattern": r"^[^\u0000-\u001f\u007f-\u009f]+$"}),
             Self::Id => json!({"type": "string", "pattern": crate::schema::ID_PATTERN}),
             Self::Number(least, most) => {
                 json!({"type": "integer", "minimum": least, "maximum": most})

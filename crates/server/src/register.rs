@@ -11,7 +11,7 @@ use factum::directory::{
 use factum::view::rfc3339;
 use factum::{
     Caller, Code, DEFAULT_PRINCIPAL, DEFAULT_TENANT, Entry, EntryFilter, EntryKey, Kind, Problem,
-    Reason, parse_instant, token_of,
+    Reason, WHOLE_MAX, parse_instant, token_of,
 };
 use serde_json::{Value, json};
 
@@ -24,6 +24,12 @@ use bodies::{NewGrant, NewPrincipal, NewTenant, NewToken, Rotation, StateRequest
 
 /// How long a token that was replaced counts, where nothing is said: a day.
 const OVERLAP_S: u64 = 86_400;
+
+/// The longest overlap of two tokens, in seconds: a year.
+pub(crate) const OVERLAP_MAX_S: u64 = 366 * 86_400;
+
+/// The longest period that a grant's limit counts in, in seconds: ten years.
+pub(crate) const PERIOD_MAX_S: u64 = 3_660 * 86_400;
 
 /// What no request may go on with by itself.
 const WHY: &str = "no reason was given";
@@ -152,8 +158,9 @@ fn reason(
 /// A name that can stand in a path, a configuration and a log.
 fn sound_name(name: String) -> Result<String, Failure> {
     let name = said("/name", name, factum::directory::NAME_MAX)?;
-    if name.contains(['/', '\n', '?', '#', '%', ' ']) || name == "*" {
-        let rule = "a name has no spaces, and none of / ? # % *";
+    let in_the_way = |c: char| c.is_whitespace() || ['/', '?', '#', '%', '*'].contains(&c);
+    if name.contains(in_the_way) || matches!(name.as_str(), "." | "..") {
+        let rule = "a name has no white space, and none of / ? # % *; . and .. are no names";
         let remedy = "use letters, digits and - _ . : @";
         return Err(Failure::new(Code::WrongType, "/name", rule, remedy));
     }
@@ -214,7 +221,9 @@ async fn add_principal(
 }
 
 async fn add_grant(app: &App, incoming: &mut Incoming, tenant: String) -> Result<Reply, Failure> {
-    let new: NewGrant = incoming.json().await?;
+    let objects = ["limits", "limits/count", "limits/amount"];
+    let new: NewGrant = incoming.json_with(&objects).await?;
+    sound_grant(&new)?;
     registered(app, &tenant, &new.principal).await?;
     let key = EntryKey::new(Kind::Grant, tenant, sound_name(new.name)?);
     let reason = reason(&incoming.caller, new.by, new.why)?;
@@ -230,8 +239,49 @@ async fn add_grant(app: &App, incoming: &mut Incoming, tenant: String) -> Result
     add(app, key, body.text(), reason).await
 }
 
+/// The lists and limits of a grant, each within its form.
+fn sound_grant(new: &NewGrant) -> Result<(), Failure> {
+    for (member, names) in [
+        ("acts_for", &new.acts_for),
+        ("destinations", &new.destinations),
+        ("operations", &new.operations),
+    ] {
+        for (index, name) in names.iter().enumerate() {
+            said(&format!("/{member}/{index}"), name.clone(), factum::KEY_MAX)?;
+        }
+    }
+    let whole = |member: &str, number: u64, least: u64, most: u64| {
+        if (least..=most).contains(&number) {
+            return Ok(());
+        }
+        let rule = format!("it is a whole number from {least} to {most}");
+        Err(Failure::new(
+            Code::WrongType,
+            member,
+            rule,
+            "send such a number",
+        ))
+    };
+    if let Some(count) = &new.limits.count {
+        whole("/limits/count/max", count.max, 0, WHOLE_MAX)?;
+        whole("/limits/count/per_s", count.per_s, 1, PERIOD_MAX_S)?;
+    }
+    if let Some(amount) = &new.limits.amount {
+        whole("/limits/amount/per_s", amount.per_s, 1, PERIOD_MAX_S)?;
+        if let Some(currency) = &amount.currency {
+            said("/limits/amount/currency", currency.clone(), 20)?;
+        }
+    }
+    Ok(())
+}
+
 /// Whoever holds a grant or a token can be suspended by name, so they are registered.
 async fn registered(app: &App, tenant: &str, principal: &str) -> Result<(), Failure> {
+    said(
+        "/principal",
+        principal.to_owned(),
+        factum::directory::NAME_MAX,
+    )?;
     if tenant == DEFAULT_TENANT && principal == DEFAULT_PRINCIPAL {
         return Ok(());
     }
@@ -276,6 +326,7 @@ async fn shown_once(app: &App, entry: &Entry, token: &str) -> Result<Reply, Fail
 
 /// A grant serves its holder only.
 async fn held_by(app: &App, tenant: &str, grant: &str, principal: &str) -> Result<(), Failure> {
+    said("/grant", grant.to_owned(), factum::directory::NAME_MAX)?;
     let key = EntryKey::new(Kind::Grant, tenant, grant);
     let entry = app
         .factum()
@@ -319,7 +370,13 @@ async fn rotate(app: &App, incoming: &mut Incoming, tenant: String) -> Result<Re
     let request: Rotation = incoming.json_or_default().await?;
     let key = key(incoming, tenant);
     let (by, why) = reason(&incoming.caller, request.by, request.why)?;
-    let overlap = i64::try_from(request.overlap_s.unwrap_or(OVERLAP_S).min(366 * 86_400));
+    let overlap_s = request.overlap_s.unwrap_or(OVERLAP_S);
+    if overlap_s > OVERLAP_MAX_S {
+        let rule = format!("both tokens count for {OVERLAP_MAX_S} seconds at the most");
+        let remedy = "say less, and rotate it again later";
+        return Err(Failure::new(Code::WrongType, "/overlap_s", rule, remedy));
+    }
+    let overlap = i64::try_from(overlap_s);
     let overlap = factum::core::Span::from_secs(overlap.unwrap_or_default());
     let factum = app.factum().clone();
     let (entry, token) = app

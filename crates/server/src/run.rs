@@ -89,10 +89,14 @@ async fn answer(app: App, call: Call, request: Request) -> Result<Reply, Failure
     let Ok(params) = RawPathParams::from_request_parts(&mut parts, &()).await else {
         return Err(no_such_address());
     };
-    let params = params
+    let params: Vec<(String, String)> = params
         .iter()
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
+    // Nothing has such a name, and not every store can be asked for one.
+    if (params.iter()).any(|(_, value)| value.contains(char::is_control)) {
+        return Err(no_such_address());
+    }
     let query = if call == Call::Deliver {
         // What a destination adds to the address that it was given means nothing.
         Query::none()

@@ -3,6 +3,7 @@
 mod callback;
 mod conversation;
 mod register;
+mod request;
 mod status;
 mod submission;
 
@@ -11,9 +12,10 @@ use serde_json::{Map, Value, json};
 
 use crate::actions::{next_words, state_words};
 use crate::review::VERDICTS;
+use request::{body, spoken};
 
 /// The form of an action id.
-pub const ID_PATTERN: &str = "^act_[0-9a-hjkmnp-tv-z]{26}$";
+pub const ID_PATTERN: &str = "^act_[0-7][0-9a-hjkmnp-tv-z]{25}$";
 
 /// All schemas by name, as the OpenAPI document's components.
 #[must_use]
@@ -30,8 +32,8 @@ pub fn components() -> Map<String, Value> {
 
 fn about_actions() -> Vec<(&'static str, Value)> {
     let log = [("action", id(), true), ("evidence", list("Evidence"), true)];
-    let by = ("by", text(), false);
-    let withdrawn = [by.clone(), ("why", text(), false)];
+    let by = ("by", spoken(200), false);
+    let withdrawn = [by.clone(), ("why", spoken(2_000), false)];
     vec![
         ("Submission", submission::schema()),
         ("Status", status::schema()),
@@ -41,13 +43,13 @@ fn about_actions() -> Vec<(&'static str, Value)> {
         ("EvidenceList", object(&log, "The log of an action.")),
         (
             "CancelRequest",
-            object(&withdrawn, "Who withdraws it, and why."),
+            body(&withdrawn, "Who withdraws it, and why."),
         ),
         ("CancelAnswer", cancel_answer()),
         ("ReviewItem", status::review_item()),
         ("ReviewList", page("items", "ReviewItem")),
         ("VerdictRequest", verdict_request()),
-        ("ByRequest", object(&[by], "Who does it.")),
+        ("ByRequest", body(&[by], "Who does it.")),
     ]
 }
 
@@ -56,7 +58,7 @@ fn about_operating() -> Vec<(&'static str, Value)> {
         instant(),
         "The last instant that the copy knows of; else its last stamp.",
     );
-    let after_restore = [("copy_until", until, false), ("by", text(), false)];
+    let after_restore = [("copy_until", until, false), ("by", spoken(200), false)];
     let destinations = [("destinations", list("Destination"), true)];
     let would_send = [
         ("actions", list("Status"), true),
@@ -73,7 +75,7 @@ fn about_operating() -> Vec<(&'static str, Value)> {
         ("AdminState", admin_state()),
         (
             "AfterRestoreRequest",
-            object(&after_restore, "What is known of the copy."),
+            body(&after_restore, "What is known of the copy."),
         ),
         ("WouldSend", object(&would_send, "What would be sent.")),
         (
@@ -237,33 +239,14 @@ fn cancel_answer() -> Value {
 }
 
 fn verdict_request() -> Value {
-    object(
+    let receipt = "The destination's reference, with `happened`.";
+    let by = "Who says it; the token's principal where nothing is said.";
+    body(
         &[
             ("verdict", words(&VERDICTS), true),
-            (
-                "why",
-                said(
-                    json!({"type": "string", "minLength": 1, "maxLength": 2000}),
-                    "What it rests on.",
-                ),
-                true,
-            ),
-            (
-                "by",
-                said(
-                    json!({"type": "string", "minLength": 1, "maxLength": 200}),
-                    "Who says it; the token's principal where nothing is said.",
-                ),
-                false,
-            ),
-            (
-                "receipt",
-                said(
-                    json!({"type": "string", "minLength": 1, "maxLength": 500}),
-                    "The destination's reference, with `happened`.",
-                ),
-                false,
-            ),
+            ("why", said(spoken(2_000), "What it rests on."), true),
+            ("by", said(spoken(200), by), false),
+            ("receipt", said(spoken(500), receipt), false),
         ],
         "What a person found out or orders.",
     )
@@ -354,7 +337,14 @@ fn restore() -> Value {
     );
     object(
         &[
-            ("copy_until", instant(), true),
+            (
+                "copy_until",
+                said(
+                    nullable(instant()),
+                    "The last instant that the copy knows of; null where it holds nothing.",
+                ),
+                true,
+            ),
             ("at", instant(), true),
             ("released", nullable(released), true),
         ],

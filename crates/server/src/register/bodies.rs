@@ -1,7 +1,14 @@
 //! What the bodies of changes hold.
 
 use factum::directory::{Limits, Standing};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
+
+/// Null says nothing, like a member that is not there.
+fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
+    from: D,
+) -> Result<T, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or_default())
+}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,13 +34,13 @@ pub(super) struct NewPrincipal {
 pub(super) struct NewGrant {
     pub(super) name: String,
     pub(super) principal: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) acts_for: Vec<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) destinations: Vec<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) operations: Vec<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) limits: Limits,
     pub(super) until: Option<String>,
     pub(super) about: Option<String>,

@@ -3,6 +3,7 @@
 use factum::core::statement::StatementKey;
 use serde_json::{Value, json};
 
+use super::request::{WHOLE_MAX, body, spoken, whole};
 use super::{
     boolean, count, id, instant, list, named, nullable, object, said, status, text, words,
 };
@@ -71,18 +72,24 @@ fn told() -> Value {
 
 fn told_request() -> Value {
     let statement = "`statement.key` of the status; may be left out if that version was handed out here, or is the present one.";
-    object(
+    body(
         &[
             ("action", id(), true),
             (
                 "version",
-                said(count(), "`version` of the status that was read."),
+                said(
+                    whole(0, WHOLE_MAX),
+                    "`version` of the status that was read.",
+                ),
                 true,
             ),
             ("statement", said(keys(), statement), false),
             (
                 "said",
-                said(text(), "The words that were used, if they were others."),
+                said(
+                    spoken(10_000),
+                    "The words that were used, if they were others.",
+                ),
                 false,
             ),
             (
@@ -95,7 +102,7 @@ fn told_request() -> Value {
                 said(boolean(), "False: it was handed out and not passed on."),
                 false,
             ),
-            ("by", text(), false),
+            ("by", spoken(200), false),
         ],
         "What was passed on.",
     )
@@ -144,15 +151,18 @@ fn correction_list() -> Value {
 }
 
 fn acknowledge_request() -> Value {
-    object(
+    body(
         &[
             ("action", id(), true),
             (
                 "version",
-                said(count(), "`version` of the correction that was read."),
+                said(
+                    whole(0, WHOLE_MAX),
+                    "`version` of the correction that was read.",
+                ),
                 true,
             ),
-            ("by", text(), false),
+            ("by", spoken(200), false),
         ],
         "Which correction was passed on.",
     )

@@ -3,7 +3,9 @@
 use factum::directory::{Scope, Standing};
 use serde_json::{Value, json};
 
+use super::request::{WHOLE_MAX, body, name as sound, spoken, whole};
 use super::{count, instant, list, nullable, object, said, text, words};
+use crate::register::{OVERLAP_MAX_S, PERIOD_MAX_S};
 
 type Members = Vec<(&'static str, Value, bool)>;
 
@@ -54,11 +56,7 @@ fn scopes() -> Value {
 }
 
 fn name() -> (&'static str, Value, bool) {
-    (
-        "name",
-        json!({"type": "string", "minLength": 1, "maxLength": 128}),
-        true,
-    )
+    ("name", sound(), true)
 }
 
 fn until() -> (&'static str, Value, bool) {
@@ -118,8 +116,11 @@ fn token() -> Members {
     ]
 }
 
+fn amount() -> Value {
+    json!({"type": "string", "pattern": "^[0-9]{1,24}(\\.[0-9]{0,6})?$"})
+}
+
 fn limits() -> Value {
-    let amount = || json!({"type": "string", "pattern": "^[0-9]{1,24}(\\.[0-9]{0,6})?$"});
     let how_often = object(
         &[("max", count(), true), ("per_s", count(), true)],
         "So many actions in each period of so many seconds.",
@@ -187,61 +188,87 @@ fn entry(own: Members) -> Value {
 
 fn new(own: Members) -> Value {
     let mut members = own;
-    members.push(("about", text(), false));
+    members.push(("about", spoken(500), false));
     members.extend(who_and_why());
-    object(&members, "What is to be made.")
+    body(&members, "What is to be made.")
 }
 
 fn who_and_why() -> Members {
+    let by = "Who makes it; the token's principal where nothing is said.";
     vec![
-        (
-            "by",
-            said(
-                text(),
-                "Who makes it; the token's principal where nothing is said.",
-            ),
-            false,
-        ),
-        ("why", text(), false),
+        ("by", said(spoken(200), by), false),
+        ("why", spoken(2_000), false),
     ]
+}
+
+fn names() -> Value {
+    json!({"type": "array", "items": spoken(255)})
+}
+
+fn new_limits() -> Value {
+    let period = || whole(1, PERIOD_MAX_S);
+    let how_often = object(
+        &[
+            ("max", whole(0, WHOLE_MAX), true),
+            ("per_s", period(), true),
+        ],
+        "So many actions in each period of so many seconds.",
+    );
+    let each = said(amount(), "By one action at the most.");
+    let total = said(amount(), "In each period at the most.");
+    let how_much = body(
+        &[
+            ("currency", spoken(20), false),
+            ("each", each, false),
+            ("total", total, false),
+            ("per_s", period(), true),
+        ],
+        "So much, in the unit of the contract's amount.",
+    );
+    body(
+        &[("count", how_often, false), ("amount", how_much, false)],
+        "What is not set is not limited.",
+    )
 }
 
 fn new_grant() -> Members {
     vec![
         name(),
-        ("principal", text(), true),
-        ("acts_for", texts(), false),
-        ("destinations", texts(), false),
-        ("operations", texts(), false),
-        ("limits", limits(), false),
+        ("principal", spoken(128), true),
+        ("acts_for", names(), false),
+        ("destinations", names(), false),
+        ("operations", names(), false),
+        ("limits", new_limits(), false),
         until(),
     ]
 }
 
 fn new_token() -> Members {
+    let mut scopes = scopes();
+    scopes["minItems"] = 1.into();
     vec![
-        ("principal", text(), true),
-        ("scopes", scopes(), true),
-        ("grant", text(), false),
+        ("principal", spoken(128), true),
+        ("scopes", scopes, true),
+        ("grant", spoken(128), false),
         until(),
     ]
 }
 
 fn rotation() -> Value {
     let overlap = said(
-        count(),
+        whole(0, OVERLAP_MAX_S),
         "For how long the old one counts; a day where nothing is said.",
     );
     let mut members: Members = vec![("overlap_s", overlap, false)];
     members.extend(who_and_why());
-    object(&members, "How it is replaced.")
+    body(&members, "How it is replaced.")
 }
 
 fn state() -> Value {
     let members: Members = vec![
         ("standing", standings(), true),
-        ("why", text(), true),
-        ("by", text(), false),
+        ("why", spoken(2_000), true),
+        ("by", spoken(200), false),
     ];
-    object(&members, "How it is to stand, and why.")
+    body(&members, "How it is to stand, and why.")
 }

@@ -2,9 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{count, instant, object, said, text};
+use super::request::{WHOLE_MAX, body, found_by, whole};
+use super::{instant, object, said, text};
 
 const TRACE: &str = "^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$";
+
+const LOCALE: &str = "^[0-9A-Za-z]{1,8}(-[0-9A-Za-z]{1,8})*$";
 
 const SUBJECT: &str = "What the action works on at its destination, the same in every action on it, as in `ticket/77`: while a later \
                        action on it exists, a harmless effect is not repeated unless the destination checks a condition. No part of \
@@ -14,13 +17,13 @@ pub(super) fn schema() -> Value {
     let mut members = what();
     members.extend(which());
     members.extend(around());
-    let mut schema = object(&members, "The wish for one effect.");
+    let mut schema = body(&members, "The wish for one effect.");
     // One identity: a key, or an event with the name of its effect, or the header alone.
-    let none = json!([{"required": ["key"]}, {"required": ["event"]}, {"required": ["effect"]}]);
+    let (nothing, string) = (json!({"type": "null"}), json!({"type": "string"}));
     schema["anyOf"] = json!([
-        {"required": ["key"], "not": {"anyOf": [{"required": ["event"]}, {"required": ["effect"]}]}},
-        {"required": ["event", "effect"], "not": {"required": ["key"]}},
-        {"description": "With the header Idempotency-Key.", "not": {"anyOf": none}},
+        {"required": ["key"], "properties": {"key": string, "event": nothing, "effect": nothing}},
+        {"required": ["event", "effect"], "properties": {"key": nothing, "event": {"type": "object"}, "effect": string}},
+        {"description": "With the header Idempotency-Key.", "properties": {"key": nothing, "event": nothing, "effect": nothing}},
     ]);
     schema
 }
@@ -58,16 +61,12 @@ fn what() -> Vec<Member> {
             ),
             false,
         ),
-        ("subject", said(bounded(), SUBJECT), false),
+        ("subject", said(found_by(), SUBJECT), false),
     ]
 }
 
-fn bounded() -> Value {
-    json!({"type": "string", "minLength": 1, "maxLength": 255})
-}
-
 fn which() -> Vec<Member> {
-    let event = [("source", bounded(), true), ("id", bounded(), true)];
+    let event = [("source", found_by(), true), ("id", found_by(), true)];
     let event = object(
         &event,
         "The event that causes the effect, named as in CloudEvents.",
@@ -75,17 +74,17 @@ fn which() -> Vec<Member> {
     let key = "The caller's name for this effect: the same for every repeat of the intent, another for a second one. Built from \
                what causes it, never from the time or at random. Instead: `event` with `effect`, or the header Idempotency-Key.";
     vec![
-        ("key", said(bounded(), key), false),
+        ("key", said(found_by(), key), false),
         ("event", event, false),
         (
             "effect",
-            said(bounded(), "Which of the event's effects this is."),
+            said(found_by(), "Which of the event's effects this is."),
             false,
         ),
         (
             "for",
             said(
-                text(),
+                found_by(),
                 "For whom; part of what the identity is unique within.",
             ),
             false,
@@ -95,18 +94,18 @@ fn which() -> Vec<Member> {
 
 fn around() -> Vec<Member> {
     let conversation = [
-        ("id", text(), true),
-        ("turn", count(), false),
+        ("id", found_by(), true),
+        ("turn", whole(0, WHOLE_MAX), false),
         ("asked", json!({"type": "string"}), false),
     ];
-    let conversation = object(
+    let conversation = body(
         &conversation,
         "Where it was asked for, at which turn, in which words.",
     );
     let locale = "The language of whoever asked, as a BCP 47 tag: statements about the action are worded in it, where there are \
                   words in it.";
     let locale = said(
-        json!({"type": "string", "minLength": 1, "maxLength": 35}),
+        json!({"type": "string", "maxLength": 35, "pattern": LOCALE}),
         locale,
     );
     let trace = json!({"type": "string", "pattern": TRACE});

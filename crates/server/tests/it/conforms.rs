@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::pattern::matches;
+
 /// Holds an answer against the document. `path` is the template.
 pub(crate) fn check(document: &Value, method: &str, path: &str, status: u16, answer: &Value) {
     let responses = &document["paths"][path][method.to_lowercase()]["responses"];
@@ -78,6 +80,7 @@ pub(crate) fn valid(
                 .expect("schemas")
                 .iter()
                 .any(|schema| valid(document, schema, value, at).is_ok()),
+            "minItems" => value.as_array().map(|items| items.len() as u64) >= wanted.as_u64(),
             "not" => valid(document, wanted, value, at).is_err(),
             "items" => {
                 for (index, item) in value.as_array().into_iter().flatten().enumerate() {
@@ -97,7 +100,13 @@ pub(crate) fn valid(
                 members(document, schema, value, at)?;
                 true
             }
-            "description" | "format" | "title" | "$id" | "$schema" => true,
+            "format" => {
+                assert_eq!(wanted, "date-time");
+                value
+                    .as_str()
+                    .is_some_and(|text| factum::parse_instant("", text).is_ok())
+            }
+            "description" | "title" | "$id" | "$schema" => true,
             other => panic!("the validator does not know {other}"),
         };
         if !right {
@@ -139,47 +148,6 @@ fn is_of(kind: &str, value: &Value) -> bool {
         "null" => value.is_null(),
         other => panic!("the validator does not know the type {other}"),
     }
-}
-
-/// The patterns of the document: a prefix, then classes with counts, joined by hyphens.
-fn matches(pattern: &str, text: &str) -> bool {
-    let mut pattern = pattern.trim_start_matches('^').trim_end_matches('$');
-    let mut text = text;
-    while !pattern.is_empty() {
-        if let Some(rest) = pattern.strip_prefix('[') {
-            let (class, rest) = rest.split_once("]{").expect("a class with a count");
-            let (count, rest) = rest.split_once('}').expect("a count");
-            let count: usize = count.parse().expect("a number");
-            if text.len() < count || !text[..count].chars().all(|c| in_class(class, c)) {
-                return false;
-            }
-            (pattern, text) = (rest, &text[count..]);
-        } else {
-            let literal = pattern.chars().next().expect("not empty");
-            let Some(rest) = text.strip_prefix(literal) else {
-                return false;
-            };
-            (pattern, text) = (&pattern[literal.len_utf8()..], rest);
-        }
-    }
-    text.is_empty()
-}
-
-fn in_class(class: &str, wanted: char) -> bool {
-    let c: Vec<char> = class.chars().collect();
-    let mut at = 0;
-    while at < c.len() {
-        let (from, to, next) = if c.get(at + 1) == Some(&'-') && at + 2 < c.len() {
-            (c[at], c[at + 2], at + 3)
-        } else {
-            (c[at], c[at], at + 1)
-        };
-        if (from..=to).contains(&wanted) {
-            return true;
-        }
-        at = next;
-    }
-    false
 }
 
 #[test]

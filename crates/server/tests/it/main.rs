@@ -7,6 +7,7 @@
     reason = "helpers and cases stop where they fail, as tests do"
 )]
 
+mod agree;
 mod authority;
 mod callbacks;
 mod cancel;
@@ -18,6 +19,7 @@ mod document;
 mod door;
 mod hooks;
 mod operate;
+mod pattern;
 mod race;
 mod refuse;
 mod review;

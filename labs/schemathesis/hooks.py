@@ -1,0 +1,57 @@
+"""What schemathesis cannot know from the document: names that are there, and refusals that no JSON Schema can say."""
+
+import schemathesis
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+# Refusals of well-formed requests, by code. Everything that a schema can say is said there and is no excuse here; what a destination,
+# a store or another part of the request decides is refused with 404, 409 or 422, which need none.
+EXCUSED = {
+    "F1004": "the identity may come from the header Idempotency-Key alone",
+    "F1016": "the header and the body name an identity each",
+}
+
+
+def excused(problem):
+    rule = problem.get("rule", "")
+    return (
+        problem.get("code") in EXCUSED
+        # JSON Schema counts characters; what names an effect is counted in bytes.
+        or (problem.get("code") in ("F1003", "F1011", "F1002") and " bytes" in rule)
+        # Which version was handed out is known to the store alone.
+        or (problem.get("member") == "/statement" and "handed out" in rule)
+        # Years that RFC 3339 can write and no clock shows.
+        or (problem.get("code") == "F1003" and "is no instant" in rule)
+    )
+
+
+@schemathesis.check
+def valid_data_is_taken(ctx, response, case):
+    """positive_data_acceptance, but for the refusals above."""
+    if response.status_code in (400, 422):
+        try:
+            problem = response.json()
+        except ValueError:
+            problem = {}
+        if response.status_code == 422 or excused(problem):
+            return None
+    return positive_data_acceptance(ctx, response, case)
+
+
+PLACES = {"destination": "bed", "principal": "boss"}
+
+
+def in_form(value):
+    """Replacing what is wrong on purpose would hide it."""
+    return isinstance(value, str) and value.isprintable() and value.strip() and len(value) < 100
+
+
+@schemathesis.hook
+def map_body(ctx, body):
+    """Every other body names what is there, so that it gets beyond the first look."""
+    if isinstance(body, dict) and len(str(body)) % 2:
+        for member, name in PLACES.items():
+            if in_form(body.get(member)):
+                body[member] = name
+        if body.get("destination") == PLACES["destination"] and in_form(body.get("operation")):
+            body["operation"] = "neither.sync"
+    return body

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use factum_core::{ActionId, Evidence, Fact, IdentityHash, Span, Timestamp, WorkerNonce};
 use factum_store::{
     Admission, Admitted, Answer, Change, Claim, Claimed, Committed, Delivered, Due, Entry,
-    EntryFilter, EntryKey, EntryVersion, Filter, KeptReport, Kind, Name, NextRow, Record, Recorded,
-    Registered, Report, ReportFilter, Restore, Store,
+    EntryFilter, EntryKey, EntryVersion, Filter, KeptReport, Kind, Name, NextRow, Notices, Record,
+    Recorded, Registered, Report, ReportFilter, Restore, Store,
 };
 
 /// The engine's setting by which sends are held.
@@ -144,6 +144,18 @@ impl Store for Held {
 
     fn forget_entries(&self, kind: Kind, before: Timestamp, limit: usize) -> Answer<'_, u64> {
         self.0.forget_entries(kind, before, limit)
+    }
+
+    fn forget_versions(&self, kind: Kind, before: Timestamp) -> Answer<'_, u64> {
+        self.0.forget_versions(kind, before)
+    }
+
+    fn notices(&self, after: u64, limit: usize) -> Answer<'_, Notices> {
+        self.0.notices(after, limit)
+    }
+
+    fn forget_notices(&self, before: Timestamp, limit: usize) -> Answer<'_, u64> {
+        self.0.forget_notices(before, limit)
     }
 
     fn edition(&self) -> Answer<'_, u64> {

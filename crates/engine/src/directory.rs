@@ -157,7 +157,13 @@ impl Directory {
                     let body = entries::read(body).map_err(read)?;
                     directory.tokens.insert(key.1, (key.0, body));
                 }
-                Kind::Usage | Kind::Told | Kind::Correction | Kind::Escalation => {}
+                Kind::Usage
+                | Kind::Told
+                | Kind::Correction
+                | Kind::Escalation
+                | Kind::Digest
+                | Kind::Endpoint
+                | Kind::Delivery => {}
             }
         }
         Ok(directory)

@@ -467,7 +467,14 @@ fn changed(entry: &Entry, standing: Standing) -> Result<Option<String>, Problem>
             let mut body = DestinationEntry::read(&entry.body).map_err(damaged)?;
             (std::mem::replace(&mut body.standing, standing), body.text())
         }
-        Kind::Token | Kind::Usage | Kind::Told | Kind::Correction | Kind::Escalation => {
+        Kind::Token
+        | Kind::Usage
+        | Kind::Told
+        | Kind::Correction
+        | Kind::Escalation
+        | Kind::Digest
+        | Kind::Endpoint
+        | Kind::Delivery => {
             let mut body = token_of(entry)?;
             (std::mem::replace(&mut body.standing, standing), body.text())
         }

@@ -18,6 +18,7 @@ mod error;
 mod keys;
 mod matching;
 pub mod memory;
+pub mod notice;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 pub mod record;
@@ -44,6 +45,7 @@ pub use digest::identity_digest;
 pub use error::{StoreError, StoreErrorKind};
 use factum_core::{ActionId, Evidence, Fact, IdentityHash, Lane, Span, Timestamp, WorkerNonce};
 pub use memory::MemoryStore;
+pub use notice::{Notice, Notices, Topic};
 pub use record::{
     Action, Admission, Admitted, AskedBy, Claim, Claimed, Committed, Content, Conversation, Due,
     Filter, IMPORTED_AT, MemberHash, NextRow, RETIRED, Record, Recorded, Reserved, Restore,
@@ -189,10 +191,23 @@ pub trait Store: Send + Sync + 'static {
     /// `limit`. Authority is never forgotten: that is an error.
     fn forget_entries(&self, kind: Kind, before: Timestamp, limit: usize) -> Answer<'_, u64>;
 
+    /// Forgets the versions of a kind's entries from before an instant, all but the one that stands; gives how many. For what is
+    /// changed all the time, and of which nobody asks how it was. Authority is never forgotten: that is an error.
+    fn forget_versions(&self, kind: Kind, before: Timestamp) -> Answer<'_, u64>;
+
     /// How often authority has changed ([`Kind::is_authority`]). Decisions are made under an edition, and a submission
     /// ([`Admission::under`]) or a mark ([`Claim::under`]) that was decided under another one is not written: what was changed
     /// before it, by whichever worker, holds for it.
     fn edition(&self) -> Answer<'_, u64>;
+
+    /// Notices behind a number, oldest first: of the next `limit` numbers, of all tenants. What is committed with a later number is
+    /// there at every later look; nothing is ever added before a number that was given out, whichever transactions are still open.
+    /// Damaged ones are left out.
+    fn notices(&self, after: u64, limit: usize) -> Answer<'_, Notices>;
+
+    /// Forgets notices from before an instant, oldest first, at most `limit`; gives how many. The last one stays, so that numbers
+    /// go on behind it.
+    fn forget_notices(&self, before: Timestamp, limit: usize) -> Answer<'_, u64>;
 
     /// The tenants that wait at a destination for it to say what became of an action of theirs: accepted or unknown, with the
     /// next step `wait`. In order, each once.

@@ -1,8 +1,10 @@
 //! A store in memory, for tests and the simulator: its futures are ready at once, its clock is handed in, and it iterates in
 //! the order of its keys only. It keeps the same promises as the others except that nothing survives the process.
 
+mod notices;
 mod register;
 mod reports;
+mod sound;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::ready;
@@ -14,15 +16,17 @@ use factum_core::{
     ActionId, Evidence, Fact, IdentityHash, Lane, Resolution, Span, State, Timestamp, WorkerNonce,
 };
 
+use self::sound::{ADMITTING, COMMITTING, sound_step};
 use crate::clock::{Clock, RisingClock};
 use crate::matching::{self, Known};
+use crate::notice::Notices;
 use crate::record::{
     Admission, Admitted, Claim, Claimed, Committed, Due, Filter, NextRow, Record, Recorded, Restore,
 };
 use crate::register::{Change, Entry, EntryFilter, EntryKey, EntryVersion, Kind, Registered};
 use crate::report::{Delivered, KeptReport, Name, Report, ReportFilter};
 use crate::shared::{self, Claims, Overtaker};
-use crate::{Answer, Store, StoreError, StoreErrorKind};
+use crate::{Answer, Store, StoreError};
 
 /// A store in memory. See the module's documentation.
 pub struct MemoryStore {
@@ -43,6 +47,7 @@ struct Inner {
     contracts: BTreeMap<[u8; 32], String>,
     settings: BTreeMap<String, String>,
     register: register::Register,
+    notices: notices::Shelf,
     restore: Option<Restore>,
     stamped: Option<Timestamp>,
     /// Until when each worker that said so lives.
@@ -99,6 +104,7 @@ impl MemoryStore {
                 contracts: inner.contracts.clone(),
                 settings: inner.settings.clone(),
                 register: inner.register.clone(),
+                notices: inner.notices.clone(),
                 restore: inner.restore.clone(),
                 stamped: inner.stamped,
                 workers: BTreeMap::new(),
@@ -167,7 +173,7 @@ impl Inner {
         let entries = admission.entries.clone();
         let (wish, mut names) = (admission.claim_for, admission.names.clone());
         names.extend(matching::names_of(&admission.facts));
-        let (mut record, evidence) = shared::admitted(admission, now);
+        let (mut record, evidence, news) = shared::admitted(admission, now);
         record.overtaken = self.is_overtaken(&record);
         let id = record.id();
         if self.rows.contains_key(&id) {
@@ -187,6 +193,7 @@ impl Inner {
         self.rows.insert(id, row);
         self.stamped = Some(now);
         self.register.make(entries, now);
+        self.notices.of_action(&record, &news, now);
         let shelf = &mut reports::OnShelf { inner: self, now };
         if matching::name_action(shelf, id, place, names)? {
             let record = self.row(id).unwrap_or(record);
@@ -232,8 +239,9 @@ impl Inner {
         };
         let was = row.record.next.at;
         let mut record = row.record.clone();
-        let (recorded, evidence) = shared::append(&mut record, now, facts, next);
+        let (recorded, evidence, news) = shared::append(&mut record, now, facts, next);
         sound_step(&record, COMMITTING)?;
+        self.notices.of_action(&record, &news, now);
         row.record = record;
         row.evidence.extend(evidence);
         let is = row.record.next.at;
@@ -298,6 +306,15 @@ impl Inner {
         Ok(recorded.map_or(Committed::Stale, Committed::Durable))
     }
 
+    fn change(&mut self, changes: Vec<Change>, now: Timestamp) -> Registered {
+        let made = changes.clone();
+        let changed = self.register.change(changes, now);
+        if changed != Registered::Stale {
+            self.notices.of_changes(&made, now);
+        }
+        changed
+    }
+
     fn claim(&mut self, id: ActionId, lease: Span, now: Timestamp) -> Claimed {
         let Some(record) = self.row(id) else {
             return Claimed::Gone;
@@ -308,32 +325,6 @@ impl Inner {
             Err(until) => Claimed::Busy(until),
         }
     }
-}
-
-const ADMITTING: &str = "recording an action";
-const COMMITTING: &str = "committing a decision";
-
-/// Refuses what the other stores' schemas refuse: a next step that is no word of the core, that has no time where it needs
-/// one, or that forgets what is not settled (law 8).
-fn sound_step(record: &Record, doing: &'static str) -> Result<(), StoreError> {
-    let status = record.status();
-    let untimed = record.next.at.is_none();
-    let sound = match record.next.step.as_str() {
-        "send" | "look_up" | "poll" | "cancel_by_key" | "wait" => !untimed,
-        "review" => untimed,
-        "none" => untimed && status.is_settled(),
-        _ => false,
-    };
-    if sound {
-        return Ok(());
-    }
-    let text = format!(
-        "the next step `{}` at {:?} cannot stand beside the state `{}`",
-        record.next.step,
-        record.next.at,
-        status.state.name()
-    );
-    Err(StoreError::new(doing, StoreErrorKind::Database(text)))
 }
 
 impl Store for MemoryStore {
@@ -535,15 +526,27 @@ impl Store for MemoryStore {
 
     fn change(&self, changes: Vec<Change>) -> Answer<'_, Registered> {
         let now = self.clock.now();
-        answer(self.lock().register.change(changes, now))
+        answer(self.lock().change(changes, now))
     }
 
     fn forget_entries(&self, kind: Kind, before: Timestamp, limit: usize) -> Answer<'_, u64> {
         Box::pin(ready(self.lock().register.forget(kind, before, limit)))
     }
 
+    fn forget_versions(&self, kind: Kind, before: Timestamp) -> Answer<'_, u64> {
+        Box::pin(ready(self.lock().register.forget_versions(kind, before)))
+    }
+
     fn edition(&self) -> Answer<'_, u64> {
         answer(self.lock().register.edition)
+    }
+
+    fn notices(&self, after: u64, limit: usize) -> Answer<'_, Notices> {
+        answer(self.lock().notices.behind(after, limit))
+    }
+
+    fn forget_notices(&self, before: Timestamp, limit: usize) -> Answer<'_, u64> {
+        answer(self.lock().notices.forget(before, limit))
     }
 
     fn who_waits(&self, destination: String) -> Answer<'_, Vec<String>> {

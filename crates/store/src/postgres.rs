@@ -12,6 +12,7 @@ mod bound;
 mod clock;
 mod continuity;
 mod fault;
+mod notices;
 mod outbox;
 mod pool;
 mod read;
@@ -37,6 +38,7 @@ use self::continuity::Continuity;
 use self::pool::{Connections, Does};
 use crate::cache::Cache;
 use crate::clock::{Clock, RisingClock};
+use crate::notice::Notices;
 use crate::record::{
     Admission, Admitted, Claim, Claimed, Committed, Due, Filter, NextRow, Record, Recorded, Restore,
 };
@@ -532,8 +534,20 @@ impl Store for PostgresStore {
         Box::pin(self.inner.forget_entries(kind, before, limit))
     }
 
+    fn forget_versions(&self, kind: Kind, before: Timestamp) -> Answer<'_, u64> {
+        Box::pin(self.inner.forget_versions(kind, before))
+    }
+
     fn edition(&self) -> Answer<'_, u64> {
         Box::pin(self.inner.edition())
+    }
+
+    fn notices(&self, after: u64, limit: usize) -> Answer<'_, Notices> {
+        Box::pin(self.inner.notices(after, limit))
+    }
+
+    fn forget_notices(&self, before: Timestamp, limit: usize) -> Answer<'_, u64> {
+        Box::pin(self.inner.forget_notices(before, limit))
     }
 
     fn who_waits(&self, destination: String) -> Answer<'_, Vec<String>> {

@@ -28,11 +28,17 @@ pub enum Kind {
     Correction,
     /// A promised answer that did not come, announced.
     Escalation,
+    /// What waits for a person, as it was last announced.
+    Digest,
+    /// Where a tenant's events are posted to.
+    Endpoint,
+    /// How far that has got.
+    Delivery,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::Tenant,
         Self::Principal,
         Self::Grant,
@@ -42,6 +48,9 @@ impl Kind {
         Self::Told,
         Self::Correction,
         Self::Escalation,
+        Self::Digest,
+        Self::Endpoint,
+        Self::Delivery,
     ];
 
     /// The word that is stored.
@@ -57,6 +66,9 @@ impl Kind {
             Self::Told => "told",
             Self::Correction => "correction",
             Self::Escalation => "escalation",
+            Self::Digest => "digest",
+            Self::Endpoint => "endpoint",
+            Self::Delivery => "delivery",
         }
     }
 
@@ -65,7 +77,13 @@ impl Kind {
     pub fn is_authority(self) -> bool {
         match self {
             Self::Tenant | Self::Principal | Self::Grant | Self::Token | Self::Destination => true,
-            Self::Usage | Self::Told | Self::Correction | Self::Escalation => false,
+            Self::Usage
+            | Self::Told
+            | Self::Correction
+            | Self::Escalation
+            | Self::Digest
+            | Self::Endpoint
+            | Self::Delivery => false,
         }
     }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use factum_core::evidence::PermissionKind;
 use factum_core::{ActionId, Evidence, EvidenceId, Fact, Known, Resolution, Span, Timestamp};
 
+use crate::notice::{Glance, Topic};
 use crate::record::{
     Action, Admission, Admitted, Claim, Filter, NextRow, Record, Recorded, Restore, identity_text,
     name_facts,
@@ -201,6 +202,12 @@ pub(crate) fn sound(admission: &Admission) -> Result<(), StoreError> {
         "an entry that is to change with the action lies in another lane"
     } else if makes_edition(&admission.entries) {
         "authority is changed by itself, not with an action"
+    } else if admission
+        .entries
+        .iter()
+        .any(|one| Topic::of_change(one).is_some())
+    {
+        "an entry that is news is changed by itself, not with an action"
     } else if !are_distinct(&admission.entries) {
         "an entry is changed once with an action"
     } else {
@@ -307,8 +314,11 @@ pub(crate) fn may_be_forgotten(kind: Kind) -> Result<(), StoreError> {
 
 pub(crate) const FORGETTING: &str = "forgetting entries";
 
-/// A new action as it stands right after its admission, and its first records.
-pub(crate) fn admitted(admission: Admission, now: Timestamp) -> (Record, Vec<Evidence>) {
+/// A new action as it stands right after its admission, its first records, and what is news of them.
+pub(crate) fn admitted(
+    admission: Admission,
+    now: Timestamp,
+) -> (Record, Vec<Evidence>, Vec<Topic>) {
     let evidence = name_facts(&Known::default(), now, admission.facts);
     let record = Record {
         known: Known::fold(&evidence),
@@ -317,23 +327,25 @@ pub(crate) fn admitted(admission: Admission, now: Timestamp) -> (Record, Vec<Evi
         next: admission.next,
         overtaken: false,
     };
-    (record, evidence)
+    let news = Glance::news(None, Glance::of(&record));
+    (record, evidence, news)
 }
 
-/// Adds facts to a record and raises its version.
+/// Adds facts to a record and raises its version; gives what is news then.
 pub(crate) fn append(
     record: &mut Record,
     now: Timestamp,
     facts: Vec<Fact>,
     next: NextRow,
-) -> (Recorded, Vec<Evidence>) {
-    let before = record.status().state;
+) -> (Recorded, Vec<Evidence>, Vec<Topic>) {
+    let before = Glance::of(record);
     let evidence = name_facts(&record.known, now, facts);
     for one in &evidence {
         record.known.absorb(one);
     }
     record.version += 1;
     record.next = next;
+    let after = Glance::of(record);
     let recorded = Recorded {
         version: record.version,
         ids: evidence
@@ -341,10 +353,10 @@ pub(crate) fn append(
             .map(|one| one.id)
             .collect::<Vec<EvidenceId>>(),
         at: now,
-        states: (before, record.status().state),
+        states: (before.state(), after.state()),
         behind: None,
     };
-    (recorded, evidence)
+    (recorded, evidence, Glance::news(Some(before), after))
 }
 
 /// The answer to a call of `record` without facts: nothing changes.

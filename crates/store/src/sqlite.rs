@@ -11,6 +11,7 @@ mod job;
 mod kept;
 mod lock;
 mod meta;
+mod notices;
 mod open;
 mod ops;
 mod place;
@@ -41,12 +42,13 @@ use self::readers::{Damaged, Readers};
 use self::tail::Progress;
 use self::writer::{Message, Work};
 use crate::clock::{Clock, system_clock};
+use crate::notice::Notices;
 use crate::record::{
     Admission, Admitted, Claim, Claimed, Committed, Due, Filter, NextRow, Record, Recorded, Restore,
 };
 use crate::register::{Change, Entry, EntryFilter, EntryKey, EntryVersion, Registered};
 use crate::report::{Delivered, KeptReport, Name, Report, ReportFilter};
-use crate::shared::{Claims, Fence};
+use crate::shared::{self, Claims, Fence};
 use crate::{Answer, Store, StoreError, StoreErrorKind};
 
 pub use self::transfer::export;
@@ -449,8 +451,16 @@ impl Store for SqliteStore {
         limit: usize,
     ) -> Answer<'_, u64> {
         self.command(
-            (crate::shared::FORGETTING, Kind::Writes),
+            (shared::FORGETTING, Kind::Writes),
             move |work| register::forget(work, kind, before, limit),
+            |_, _| {},
+        )
+    }
+
+    fn forget_versions(&self, kind: crate::Kind, before: Timestamp) -> Answer<'_, u64> {
+        self.command(
+            (shared::FORGETTING, Kind::Writes),
+            move |work| register::forget_versions(work, kind, before),
             |_, _| {},
         )
     }
@@ -459,6 +469,19 @@ impl Store for SqliteStore {
         self.readers.ask(register::READING, |reader| {
             reader.plain(register::READING, register::edition)
         })
+    }
+
+    fn notices(&self, after: u64, limit: usize) -> Answer<'_, Notices> {
+        self.readers
+            .ask(notices::READING, move |reader| reader.notices(after, limit))
+    }
+
+    fn forget_notices(&self, before: Timestamp, limit: usize) -> Answer<'_, u64> {
+        self.command(
+            (notices::FORGETTING, Kind::Writes),
+            move |work| notices::forget(work, before, limit),
+            |_, _| {},
+        )
     }
 
     fn who_waits(&self, destination: String) -> Answer<'_, Vec<String>> {

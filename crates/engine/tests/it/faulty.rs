@@ -8,8 +8,8 @@ use factum_core::{ActionId, Evidence, Fact, Span, Timestamp, WorkerNonce};
 use factum_store::{
     Admission, Admitted, Answer, Change, Claim, Claimed, Committed, Delivered, Due, Entry,
     EntryFilter, EntryKey, EntryVersion, Filter, KeptReport, Kind, MemoryStore, Name, NextRow,
-    Record, Recorded, Registered, Report, ReportFilter, Restore, Store, StoreError, StoreErrorKind,
-    system_clock,
+    Notices, Record, Recorded, Registered, Report, ReportFilter, Restore, Store, StoreError,
+    StoreErrorKind, system_clock,
 };
 
 /// A failure that is still to come.
@@ -205,6 +205,18 @@ impl Store for FaultyStore {
 
     fn forget_entries(&self, kind: Kind, before: Timestamp, limit: usize) -> Answer<'_, u64> {
         self.inner.forget_entries(kind, before, limit)
+    }
+
+    fn forget_versions(&self, kind: Kind, before: Timestamp) -> Answer<'_, u64> {
+        self.inner.forget_versions(kind, before)
+    }
+
+    fn notices(&self, after: u64, limit: usize) -> Answer<'_, Notices> {
+        self.inner.notices(after, limit)
+    }
+
+    fn forget_notices(&self, before: Timestamp, limit: usize) -> Answer<'_, u64> {
+        self.inner.forget_notices(before, limit)
     }
 
     fn edition(&self) -> Answer<'_, u64> {

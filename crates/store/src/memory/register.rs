@@ -103,6 +103,21 @@ impl Register {
             .collect()
     }
 
+    pub(super) fn forget_versions(
+        &mut self,
+        kind: Kind,
+        before: Timestamp,
+    ) -> Result<u64, StoreError> {
+        shared::may_be_forgotten(kind)?;
+        let mut gone = 0;
+        for (_, versions) in self.entries.iter_mut().filter(|(key, _)| key.kind == kind) {
+            let (stands, held) = (versions.last().map(|last| last.version), versions.len());
+            versions.retain(|one| one.changed.at >= before || Some(one.version) == stands);
+            gone += held - versions.len();
+        }
+        Ok(u64::try_from(gone).unwrap_or(u64::MAX))
+    }
+
     pub(super) fn forget(
         &mut self,
         kind: Kind,

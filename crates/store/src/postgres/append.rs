@@ -16,6 +16,7 @@ use super::bound::Value;
 use super::pool::{Connections, Does, Unanswered};
 use super::row::{count, lane, signed, uuid};
 use crate::encoding::fact_text;
+use crate::notice::Topic;
 use crate::record::Record;
 use crate::shared::Fence;
 use crate::{StoreError, StoreErrorKind};
@@ -58,6 +59,10 @@ pub(super) struct Append {
     kinds: Vec<&'static str>,
     facts: Vec<String>,
     names: Vec<Vec<u8>>,
+    /// Of what is news: the tenant, the action, the topic.
+    tenants: Vec<String>,
+    abouts: Vec<String>,
+    topics: Vec<&'static str>,
 }
 
 impl Append {
@@ -65,7 +70,7 @@ impl Append {
     pub(super) fn of(
         record: &Record,
         before: u64,
-        evidence: &[Evidence],
+        (evidence, news): (&[Evidence], &[Topic]),
         names: Vec<Vec<u8>>,
         at: Timestamp,
         fence: Option<Fence>,
@@ -94,11 +99,14 @@ impl Append {
             kinds: evidence.iter().map(|one| one.fact.kind()).collect(),
             facts: evidence.iter().map(|one| fact_text(&one.fact)).collect(),
             names,
+            tenants: vec![record.action.scope.tenant.clone(); news.len()],
+            abouts: vec![id.to_string(); news.len()],
+            topics: news.iter().map(|topic| topic.word()).collect(),
         }
     }
 
     /// In the order of the statements that write one action.
-    pub(super) fn values(&self) -> [Value<'_>; 19] {
+    pub(super) fn values(&self) -> [Value<'_>; 22] {
         [
             &self.lane,
             &self.id,
@@ -119,6 +127,9 @@ impl Append {
             &self.names,
             &self.under,
             &self.marks,
+            &self.tenants,
+            &self.abouts,
+            &self.topics,
         ]
     }
 }
@@ -273,7 +284,11 @@ impl Flusher {
             rows.iter()
                 .flat_map(|one| one.row.names.iter().map(|_| &one.row))
         };
-        let values: [Value<'_>; 24] = [
+        let told = || {
+            rows.iter()
+                .flat_map(|one| one.row.topics.iter().map(|_| &one.row))
+        };
+        let values: [Value<'_>; 29] = [
             &lanes.into_iter().collect::<Vec<_>>(),
             &all(rows, |row| row.lane),
             &all(rows, |row| row.id),
@@ -298,6 +313,11 @@ impl Flusher {
             &named().map(|row| row.lane).collect::<Vec<_>>(),
             &named().map(|row| row.id).collect::<Vec<_>>(),
             &all(rows, |row| row.names.clone()).concat(),
+            &told().map(|row| row.lane).collect::<Vec<_>>(),
+            &told().map(|row| row.id).collect::<Vec<_>>(),
+            &all(rows, |row| row.tenants.clone()).concat(),
+            &all(rows, |row| row.abouts.clone()).concat(),
+            &all(rows, |row| row.topics.clone()).concat(),
         ];
         let doing = rows.first().map_or("writing decisions", |one| one.doing);
         let sql = include_str!("sql/standing_append_many.sql");

@@ -7,6 +7,7 @@ use super::Inner;
 use super::bound::Value;
 use super::pool::{Does, Unanswered};
 use super::row::{count, signed};
+use crate::notice::Topic;
 use crate::register::{
     Change, Changed, Entry, EntryFilter, EntryKey, EntryVersion, Kind, Registered, are_distinct,
     makes_edition,
@@ -29,6 +30,7 @@ pub(super) struct Wishes<'a> {
     pub(super) dues: Vec<Option<i64>>,
     pub(super) whos: Vec<&'a str>,
     pub(super) whys: Vec<&'a str>,
+    topics: Vec<Option<&'static str>>,
 }
 
 impl<'a> Wishes<'a> {
@@ -45,6 +47,9 @@ impl<'a> Wishes<'a> {
             wishes.dues.push(change.due.map(Timestamp::as_micros));
             wishes.whos.push(&change.by);
             wishes.whys.push(&change.why);
+            wishes
+                .topics
+                .push(Topic::of_change(change).map(Topic::word));
         }
         wishes
     }
@@ -85,7 +90,7 @@ impl Inner {
         at: Timestamp,
     ) -> Result<Vec<Row>, Unanswered> {
         let wishes = Wishes::of(changes);
-        let values: [Value<'_>; 12] = [
+        let values: [Value<'_>; 13] = [
             &wishes.lanes,
             &wishes.kinds,
             &wishes.tenants,
@@ -98,6 +103,7 @@ impl Inner {
             &wishes.whys,
             &at.as_micros(),
             &makes_edition(changes),
+            &wishes.topics,
         ];
         let sql = include_str!("sql/entry_change.sql");
         self.connections
@@ -194,6 +200,22 @@ impl Inner {
         shared::may_be_forgotten(kind)?;
         let values: [Value<'_>; 3] = [&kind.word(), &before.as_micros(), &count(limit)];
         let sql = include_str!("sql/entry_forget.sql");
+        let rows = self
+            .connections
+            .rows(shared::FORGETTING, Does::Writes, sql, &values)
+            .await?;
+        Ok(rows.first().map_or(0, number))
+    }
+
+    /// Forgets old versions of a kind, all but those that stand.
+    pub(super) async fn forget_versions(
+        &self,
+        kind: Kind,
+        before: Timestamp,
+    ) -> Result<u64, StoreError> {
+        shared::may_be_forgotten(kind)?;
+        let values: [Value<'_>; 2] = [&kind.word(), &before.as_micros()];
+        let sql = include_str!("sql/entry_version_forget.sql");
         let rows = self
             .connections
             .rows(shared::FORGETTING, Does::Writes, sql, &values)

@@ -15,6 +15,7 @@ use super::register::Wishes;
 use super::reports::hashes_of;
 use super::row::{action_id, count, damaged, lane, signed, uuid};
 use crate::encoding::{fact_text, head_text};
+use crate::notice::Topic;
 use crate::record::{
     Action, Admission, Admitted, Claim, Claimed, Committed, NextRow, Record, Recorded,
     identity_text,
@@ -105,7 +106,7 @@ impl Inner {
             under: admission.under,
             entries: admission.entries.clone(),
         };
-        let (mut record, evidence) = shared::admitted(admission, now);
+        let (mut record, evidence, news) = shared::admitted(admission, now);
         record.overtaken = self.overtaken(ADMITTING, &record.action).await?;
         let claim = wish.map(|(_, until)| Claim {
             action: record.id(),
@@ -116,7 +117,8 @@ impl Inner {
             under: None,
         });
         let by = wish.map(|(worker, until)| (worker.0.cast_signed(), until));
-        let written = (&record, evidence.as_slice(), names.as_slice());
+        let news: Vec<&str> = news.iter().map(|topic| topic.word()).collect();
+        let written = (&record, evidence.as_slice(), names.as_slice(), &news);
         let mut created = self.insert(written, &register, by, now).await;
         let repeated = created.as_ref().is_err_and(Unanswered::in_doubt);
         if repeated {
@@ -200,7 +202,7 @@ impl Inner {
 
     async fn insert(
         &self,
-        (record, evidence, names): (&Record, &[Evidence], &[Name]),
+        (record, evidence, names, news): (&Record, &[Evidence], &[Name], &Vec<&'static str>),
         register: &Register,
         claim: Option<(i64, Timestamp)>,
         now: Timestamp,
@@ -212,7 +214,7 @@ impl Inner {
         let talk = content.conversation.as_ref().map(|talk| talk.id.as_str());
         let (by, until) = claim.unzip();
         let wishes = Wishes::of(&register.entries);
-        let values: [Value<'_>; 38] = [
+        let values: [Value<'_>; 40] = [
             &lane(id),
             &uuid(id),
             &action.identity_hash.0.as_slice(),
@@ -242,6 +244,8 @@ impl Inner {
             &register.under.map(signed),
             &i16::from(digest[0]),
             &digest.as_slice(),
+            &id.to_string(),
+            news,
             &wishes.kinds,
             &wishes.tenants,
             &wishes.ids,
@@ -253,9 +257,9 @@ impl Inner {
             &wishes.whys,
         ];
         let (sql, used) = if register.entries.is_empty() {
-            (include_str!("sql/action_admit.sql"), 29)
+            (include_str!("sql/action_admit.sql"), 31)
         } else {
-            (include_str!("sql/action_admit_with_entries.sql"), 38)
+            (include_str!("sql/action_admit_with_entries.sql"), 40)
         };
         let rows = self
             .connections
@@ -490,9 +494,16 @@ impl Inner {
     ) -> Result<Option<Recorded>, StoreError> {
         let before = record.version;
         let subject = fence.filter(|_| shared::rests_on_subject(&facts));
-        let (mut recorded, evidence) = shared::append(&mut record, now, facts, next);
+        let (mut recorded, evidence, news) = shared::append(&mut record, now, facts, next);
         let appended = match self
-            .update(doing, &record, (before, subject), &evidence, now, fence)
+            .update(
+                doing,
+                &record,
+                (before, subject),
+                (&evidence, &news),
+                now,
+                fence,
+            )
             .await
         {
             Err(unanswered) if unanswered.in_doubt() && !marks(&evidence) => {
@@ -519,12 +530,12 @@ impl Inner {
         doing: &'static str,
         record: &Record,
         (before, subject): (u64, Option<Fence>),
-        evidence: &[Evidence],
+        (evidence, news): (&[Evidence], &[Topic]),
         now: Timestamp,
         fence: Option<Fence>,
     ) -> Result<bool, Unanswered> {
         let names = hashes_of(record, &names_of(evidence));
-        let row = Append::of(record, before, evidence, names, now, fence);
+        let row = Append::of(record, before, (evidence, news), names, now, fence);
         // Where the decision rests on how the action stands with its subject, that has to be as it was.
         let Some((wanted, fence)) = Overtaker::of(&record.action).zip(subject) else {
             return self.flusher.append(doing, row).await;

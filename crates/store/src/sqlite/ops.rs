@@ -4,6 +4,7 @@ use factum_core::{ActionId, Fact, Span, Timestamp};
 
 use super::fault::{failed, is_primary_key, while_doing};
 use super::kept;
+use super::notices;
 use super::register;
 use super::reports::OnFile;
 use super::row::{self, Standing, damaged};
@@ -45,7 +46,7 @@ pub(super) fn admit(work: &mut Work, admission: Admission) -> Result<Admitted, S
     let entries = admission.entries.clone();
     let (wish, mut names) = (admission.claim_for, admission.names.clone());
     names.extend(matching::names_of(&admission.facts));
-    let (mut record, evidence) = shared::admitted(admission, now);
+    let (mut record, evidence, news) = shared::admitted(admission, now);
     record.overtaken = row::is_overtaken(&work.conn, &record.action).map_err(sql)?;
     let id = record.id();
     work.touch(id);
@@ -53,6 +54,7 @@ pub(super) fn admit(work: &mut Work, admission: Admission) -> Result<Admitted, S
     for one in &evidence {
         row::insert_evidence(&work.conn, &work.sums, id, one).map_err(sql)?;
     }
+    notices::of_action(work, &record, &news, now).map_err(sql)?;
     work.keep(record.clone());
     if !entries.is_empty() {
         register::make(work, &entries, now)?;
@@ -248,7 +250,7 @@ pub(super) fn append_only(
 ) -> Result<Recorded, StoreError> {
     let id = record.id();
     work.touch(id);
-    let (recorded, evidence) = shared::append(&mut record, now, facts, next);
+    let (recorded, evidence, news) = shared::append(&mut record, now, facts, next);
     let sql = while_doing(doing);
     let standing = Standing::of(&record);
     if !row::update_standing(&work.conn, &work.sums, &standing).map_err(&sql)? {
@@ -258,6 +260,7 @@ pub(super) fn append_only(
     for one in &evidence {
         row::insert_evidence(&work.conn, &work.sums, id, one).map_err(&sql)?;
     }
+    notices::of_action(work, &record, &news, now).map_err(&sql)?;
     work.keep(record);
     Ok(recorded)
 }

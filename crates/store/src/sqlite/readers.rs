@@ -119,7 +119,7 @@ fn next(questions: &Mutex<Receiver<Question>>) -> Option<Question> {
 
 impl Reader {
     /// Several statements on one state of the file.
-    fn at_once<T>(
+    pub(super) fn at_once<T>(
         &mut self,
         doing: &'static str,
         read: impl FnOnce(&Connection, &Sums, &Damaged) -> Result<T, StoreError>,

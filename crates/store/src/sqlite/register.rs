@@ -5,6 +5,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::fault::{is_primary_key, while_doing};
+use super::notices;
 use super::readers::Reader;
 use super::row::{count, signed, unsigned};
 use super::sums::{Sum, Sums};
@@ -64,6 +65,7 @@ pub(super) fn make(work: &mut Work, changes: &[Change], at: Timestamp) -> Result
             }
             while_doing(CHANGING)(error)
         })?;
+        notices::of_change(&work.conn, &work.sums, change, at).map_err(while_doing(CHANGING))?;
     }
     if makes_edition(changes) {
         work.conn
@@ -92,6 +94,24 @@ pub(super) fn forget(
                 signed(count(limit))
             ])
         })
+        .map_err(while_doing(shared::FORGETTING))?;
+    if rows > 0 {
+        work.write();
+    }
+    Ok(count(rows))
+}
+
+/// Forgets old versions of a kind, all but those that stand.
+pub(super) fn forget_versions(
+    work: &mut Work,
+    kind: Kind,
+    before: Timestamp,
+) -> Result<u64, StoreError> {
+    shared::may_be_forgotten(kind)?;
+    let rows = work
+        .conn
+        .prepare_cached(include_str!("sql/entry_version_forget.sql"))
+        .and_then(|mut statement| statement.execute(params![kind.word(), before.as_micros()]))
         .map_err(while_doing(shared::FORGETTING))?;
     if rows > 0 {
         work.write();

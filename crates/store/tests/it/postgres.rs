@@ -6,6 +6,7 @@ mod batches;
 pub(crate) mod checks;
 mod doubt;
 mod history;
+mod notices;
 mod proxy;
 mod restored;
 mod workers;

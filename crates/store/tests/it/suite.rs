@@ -3,6 +3,7 @@
 mod admit;
 mod claims;
 mod listing;
+mod notices;
 mod others;
 pub(crate) mod register;
 mod reports;

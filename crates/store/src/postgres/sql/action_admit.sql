@@ -28,5 +28,9 @@ WITH named_by AS MATERIALIZED (
     SELECT get_byte(k.name, 0)::int2, k.name, new.lane, new.id
     FROM new, unnest($25::bytea[]) AS k (name)
     ON CONFLICT (lane, name, action_lane, action) DO NOTHING
+), told AS (
+    INSERT INTO factum.news (lane, tenant, about, version, topic, place, records, at)
+    SELECT new.lane, $6::text, $30::text, 1::int8, n.topic, n.place, $12::int8, $21::int8
+    FROM new, unnest($31::text[]) WITH ORDINALITY AS n (topic, place)
 )
 SELECT named_by.id, new.id FROM named_by LEFT JOIN new ON true

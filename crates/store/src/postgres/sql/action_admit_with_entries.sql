@@ -3,8 +3,8 @@
 -- what action_admit.sql gives.
 -- With an edition ($27) it has to be the register's. READ COMMITTED. Waits for a row of the same identity that another transaction has not decided yet.
 WITH wish AS MATERIALIZED (
-    SELECT * FROM unnest($30::text[], $31::text[], $32::text[], $33::int8[], $34::text[], $35::text[], $36::int8[],
-        $37::text[], $38::text[]) AS w (kind, tenant, id, version, body, label, due, who, why)
+    SELECT * FROM unnest($32::text[], $33::text[], $34::text[], $35::int8[], $36::text[], $37::text[], $38::int8[],
+        $39::text[], $40::text[]) AS w (kind, tenant, id, version, body, label, due, who, why)
 ), fits AS MATERIALIZED (
     SELECT 1 WHERE NOT EXISTS (
         SELECT 1 FROM wish w LEFT JOIN factum.entry e
@@ -45,5 +45,9 @@ WITH wish AS MATERIALIZED (
     SELECT get_byte(k.name, 0)::int2, k.name, new.lane, new.id
     FROM new, unnest($25::bytea[]) AS k (name)
     ON CONFLICT (lane, name, action_lane, action) DO NOTHING
+), told AS (
+    INSERT INTO factum.news (lane, tenant, about, version, topic, place, records, at)
+    SELECT new.lane, $6::text, $30::text, 1::int8, n.topic, n.place, $12::int8, $21::int8
+    FROM new, unnest($31::text[]) WITH ORDINALITY AS n (topic, place)
 )
 SELECT named_by.id, new.id FROM named_by LEFT JOIN new ON true

@@ -19,5 +19,9 @@ WITH moved AS (
     SELECT get_byte(k.name, 0)::int2, k.name, moved.lane, moved.id
     FROM moved, unnest($17::bytea[]) AS k (name)
     ON CONFLICT (lane, name, action_lane, action) DO NOTHING
+), told AS (
+    INSERT INTO factum.news (lane, tenant, about, version, topic, place, records, at)
+    SELECT moved.lane, n.tenant, n.about, $3, n.topic, n.place, $4, $11
+    FROM moved, unnest($20::text[], $21::text[], $22::text[]) WITH ORDINALITY AS n (tenant, about, topic, place)
 )
 SELECT id FROM moved

@@ -12,7 +12,7 @@ WITH moved AS (
       AND (w.token IS NULL OR (s.claim_token = w.token AND s.claim_until > w.at))
       AND (w.under IS NULL OR w.under = (SELECT number FROM factum.edition WHERE one = 1))
       AND (NOT w.marks OR NOT EXISTS (SELECT 1 FROM factum.restore r WHERE r.one = 1::int2 AND r.released_at IS NULL))
-    RETURNING s.lane, s.id
+    RETURNING s.lane, s.id, s.version, s.records, w.at
 ), logged AS (
     INSERT INTO factum.evidence (lane, action, no, at, kind, fact)
     SELECT moved.lane, moved.id, e.no, e.at, e.kind, e.fact
@@ -25,5 +25,11 @@ WITH moved AS (
     FROM moved, unnest($22::int2[], $23::uuid[], $24::bytea[]) AS k (lane, id, name)
     WHERE k.lane = moved.lane AND k.id = moved.id
     ON CONFLICT (lane, name, action_lane, action) DO NOTHING
+), told AS (
+    INSERT INTO factum.news (lane, tenant, about, version, topic, place, records, at)
+    SELECT moved.lane, n.tenant, n.about, moved.version, n.topic, n.place, moved.records, moved.at
+    FROM moved, unnest($25::int2[], $26::uuid[], $27::text[], $28::text[], $29::text[]) WITH ORDINALITY
+        AS n (lane, id, tenant, about, topic, place)
+    WHERE n.lane = moved.lane AND n.id = moved.id
 )
 SELECT id FROM moved

@@ -1,5 +1,5 @@
 -- Facts and a next step, if the action is at the version before. One statement, one transaction; READ COMMITTED; the row of
--- `standing` is locked from its update on. With a subject ($22) it has to stand with it as it did ($25), as of this statement's
+-- `standing` is locked from its update on. With a subject ($25) it has to stand with it as it did ($28), as of this statement's
 -- snapshot: what commits later comes after this mark. With a token ($12) the claim has to be this one, and its lease not over ($13);
 -- with an edition ($18) that has to be the register's; a mark ($19) is
 -- refused while a restore is not released, as of the same snapshot.
@@ -10,9 +10,9 @@ WITH moved AS (
       AND ($12::int8 IS NULL OR (claim_token = $12 AND claim_until > $13))
       AND ($18::int8 IS NULL OR $18 = (SELECT number FROM factum.edition WHERE one = 1))
       AND (NOT $19::bool OR NOT EXISTS (SELECT 1 FROM factum.restore r WHERE r.one = 1::int2 AND r.released_at IS NULL))
-      AND ($22::text IS NULL OR $25::bool = EXISTS (
+      AND ($25::text IS NULL OR $28::bool = EXISTS (
           SELECT 1 FROM factum.action o
-          WHERE o.tenant = $20 AND o.destination = $21 AND o.subject = $22 AND o.id >= $23 AND o.id <> $24))
+          WHERE o.tenant = $23 AND o.destination = $24 AND o.subject = $25 AND o.id >= $26 AND o.id <> $27))
     RETURNING lane, id
 ), logged AS (
     INSERT INTO factum.evidence (lane, action, no, at, kind, fact)
@@ -23,5 +23,9 @@ WITH moved AS (
     SELECT get_byte(k.name, 0)::int2, k.name, moved.lane, moved.id
     FROM moved, unnest($17::bytea[]) AS k (name)
     ON CONFLICT (lane, name, action_lane, action) DO NOTHING
+), told AS (
+    INSERT INTO factum.news (lane, tenant, about, version, topic, place, records, at)
+    SELECT moved.lane, n.tenant, n.about, $3, n.topic, n.place, $4, $11
+    FROM moved, unnest($20::text[], $21::text[], $22::text[]) WITH ORDINALITY AS n (tenant, about, topic, place)
 )
 SELECT id FROM moved

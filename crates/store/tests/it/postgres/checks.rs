@@ -25,6 +25,13 @@ async fn filled() -> (Database, tokio_postgres::Client) {
     store.declare_restored(None).await.unwrap();
     let usage = EntryKey::new(Kind::Usage, "default", "u");
     store.change(vec![change(usage, 0, "{}")]).await.unwrap();
+    for (id, is_numbered) in [("late", true), ("later", false)] {
+        let late = EntryKey::new(Kind::Escalation, "default", id);
+        store.change(vec![change(late, 0, "{}")]).await.unwrap();
+        if is_numbered {
+            store.notices(0, 1).await.unwrap();
+        }
+    }
     store.close();
     let client = connect(&database.url).await;
     let submitted = r#"{"destination": "helpdesk", "operation": "ticket.create", "key": "1"}"#;
@@ -36,7 +43,22 @@ async fn filled() -> (Database, tokio_postgres::Client) {
 }
 
 /// What each check forbids.
-const ATTACKS: [(&str, &str); 40] = [
+const ATTACKS: [(&str, &str); 46] = [
+    ("news_lane_is_a_byte", "UPDATE factum.news SET lane = 256"),
+    ("news_version_rises", "UPDATE factum.news SET version = 0"),
+    (
+        "news_records_counted",
+        "UPDATE factum.news SET records = -1",
+    ),
+    ("notice_is_numbered", "UPDATE factum.notice SET no = 0"),
+    (
+        "notice_last_is_one_row",
+        "UPDATE factum.notice_last SET one = 2",
+    ),
+    (
+        "notice_last_rises",
+        "UPDATE factum.notice_last SET number = -1",
+    ),
     (
         "action_subject_has_a_place",
         "UPDATE factum.action SET subject = 'ticket/77'",
@@ -256,6 +278,9 @@ async fn every_key_begins_with_the_lane() {
         "edition",
         "outbox",
         "application",
+        // Numbers have one order, on one node.
+        "notice",
+        "notice_last",
     ]);
     let wrong: Vec<(String, String)> = keys
         .iter()

@@ -11,12 +11,13 @@ use crate::fixtures::START;
 use crate::fixtures::{TestClock, admission, mark, report, reversed};
 use crate::suite::register::change;
 
-const SCHEMA: [&str; 5] = [
+const SCHEMA: [&str; 6] = [
     include_str!("../../../src/sqlite/migrations/0001_first.sql"),
     include_str!("../../../src/sqlite/migrations/0002_reports.sql"),
     include_str!("../../../src/sqlite/migrations/0003_subject.sql"),
     include_str!("../../../src/sqlite/migrations/0004_register.sql"),
     include_str!("../../../src/sqlite/migrations/0005_sums.sql"),
+    include_str!("../../../src/sqlite/migrations/0006_notices.sql"),
 ];
 
 /// A file with one action in it, and nobody who holds it.
@@ -44,6 +45,8 @@ async fn file() -> (Connection, tempfile::TempDir) {
     assert_eq!(delivered.await.unwrap(), Delivered::Matched(id));
     let usage = EntryKey::new(Kind::Usage, "default", "u");
     store.change(vec![change(usage, 0, "{}")]).await.unwrap();
+    let late = EntryKey::new(Kind::Escalation, "default", "late");
+    store.change(vec![change(late, 0, "{}")]).await.unwrap();
     store.close().await.unwrap();
     let conn = Connection::open(database(files.path())).unwrap();
     conn.execute_batch("PRAGMA foreign_keys = ON; DROP TRIGGER evidence_is_never_changed; DROP TRIGGER entry_version_is_never_changed;")
@@ -52,7 +55,11 @@ async fn file() -> (Connection, tempfile::TempDir) {
 }
 
 /// What each check forbids.
-const ATTACKS: [(&str, &str); 44] = [
+const ATTACKS: [(&str, &str); 48] = [
+    ("notice_is_numbered", "UPDATE notice SET no = 0"),
+    ("notice_version_rises", "UPDATE notice SET version = 0"),
+    ("notice_records_counted", "UPDATE notice SET records = -1"),
+    ("notice_sum_is_16_bytes", "UPDATE notice SET sum = x''"),
     ("contract_sum_is_16_bytes", "UPDATE contract SET sum = x''"),
     ("setting_sum_is_16_bytes", "UPDATE setting SET sum = x''"),
     ("restore_sum_is_16_bytes", "UPDATE restore SET sum = x''"),
@@ -224,7 +231,12 @@ async fn evidence_is_append_only_and_belongs_to_an_action() {
 }
 
 /// The hot statements, how many parameters they have, and a part of their plan.
-const PLANS: [(&str, usize, &str); 22] = [
+const PLANS: [(&str, usize, &str); 23] = [
+    (
+        include_str!("../../../src/sqlite/sql/notice_read.sql"),
+        2,
+        "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
+    ),
     (
         include_str!("../../../src/sqlite/sql/entry_read.sql"),
         4,

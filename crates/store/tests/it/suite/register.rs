@@ -15,6 +15,7 @@ on_each_store!(
     changes_that_belong_together_are_made_together,
     entries_are_listed_by_tenant_label_and_time,
     entries_that_are_no_authority_can_be_forgotten,
+    old_versions_are_forgotten_and_what_stands_stays,
     each_change_of_authority_makes_an_edition,
     an_action_and_its_entry_are_one_transaction,
     two_that_approve_at_once_make_one_action,
@@ -54,6 +55,32 @@ async fn made(at: &Ready, changes: Vec<Change>) -> u64 {
 async fn body(at: &Ready, key: EntryKey) -> Option<(u64, String)> {
     let entry = at.store.entry(key).await.unwrap();
     entry.map(|entry| (entry.version, entry.body))
+}
+
+async fn old_versions_are_forgotten_and_what_stands_stays(at: Ready) {
+    let key = EntryKey::new(Kind::Delivery, "acme", "hook");
+    for (version, body) in (0..).zip(["a", "b", "c"]) {
+        at.clock.pass(MINUTE);
+        made(&at, vec![change(key.clone(), version, body)]).await;
+    }
+    made(&at, vec![change(grant("g-1"), 0, "{}")]).await;
+    let old = at.store.now().await.unwrap();
+    let gone = at.store.forget_versions(Kind::Delivery, old);
+    assert_eq!(gone.await.unwrap(), 2);
+    assert_eq!(body(&at, key.clone()).await, Some((3, "c".to_owned())));
+    let history = at.store.entry_history(key.clone()).await.unwrap();
+    assert_eq!(
+        history.iter().map(|one| one.version).collect::<Vec<_>>(),
+        [3]
+    );
+    // It is changed on from there.
+    at.clock.pass(MINUTE);
+    made(&at, vec![change(key.clone(), 3, "d")]).await;
+    at.clock.pass(MINUTE);
+    let old = at.store.now().await.unwrap();
+    let gone = at.store.forget_versions(Kind::Delivery, old);
+    assert_eq!(gone.await.unwrap(), 1);
+    assert!(at.store.forget_versions(Kind::Grant, old).await.is_err());
 }
 
 async fn an_entry_is_made_changed_and_every_version_kept(at: Ready) {

@@ -1,0 +1,1 @@
+SELECT (SELECT min(no) FROM notice), (SELECT max(no) FROM notice)

@@ -1,0 +1,1 @@
+SELECT no, at, tenant, topic, about, version, records, sum FROM notice

@@ -1,6 +1,8 @@
 //! The OpenAPI document, made from the table of calls and the schemas. `docs/openapi.json` is this document; a test holds both
 //! together.
 
+mod examples;
+
 use std::collections::BTreeMap;
 
 use factum::Code;
@@ -68,7 +70,12 @@ fn described(call: Call) -> Value {
         operation["description"] = doc.says.into();
     }
     if let Some((schema, required)) = doc.body {
-        operation["requestBody"] = json!({"required": required, "content": {"application/json": {"schema": reference(schema)}}});
+        let mut content = json!({"schema": reference(schema)});
+        if let Some(example) = examples::body(doc.name) {
+            content["example"] = example;
+        }
+        operation["requestBody"] =
+            json!({"required": required, "content": {"application/json": content}});
     }
     if call.is_open() {
         operation["security"] = json!([]);
@@ -93,7 +100,12 @@ fn parameters(call: Call, doc: &Doc) -> Value {
             } else {
                 json!({"type": "string", "minLength": 1})
             };
-            json!({"name": name, "in": "path", "required": true, "schema": schema})
+            let mut parameter =
+                json!({"name": name, "in": "path", "required": true, "schema": schema});
+            if let Some(example) = examples::path(doc.name, name) {
+                parameter["example"] = example.into();
+            }
+            parameter
         });
     let given = |place: &'static str| {
         move |param: &Param| {

@@ -1,0 +1,62 @@
+//! Examples in the document: for each call that takes a body, one, and for each parameter of a path, one. A test sends all of them to a
+//! running server and finds them answered as is described; what only a running server knows (ids, versions) stands for itself there.
+
+use serde_json::{Value, json};
+
+/// The id that examples show.
+pub(crate) const ID: &str = "act_01m8pgz133em6s2wb1kb9ew5mg";
+
+/// The name of a token that examples show.
+const TOKEN: &str = "5f0c9a17b2e4d638";
+
+/// The body of an operation's example, by the operation's name.
+pub(super) fn body(operation: &str) -> Option<Value> {
+    let body = match operation {
+        "submit" => json!({
+            "destination": "crm", "operation": "contact.add", "key": "conv-91/turn-14/contact", "payload": {"n": "Ana", "mail": "ana@example.com"},
+            "summary": "Add Ana to the contacts", "conversation": {"id": "conv-91", "turn": 14, "asked": "please keep my address"},
+        }),
+        "cancel" => json!({"by": "ana", "why": "she changed her mind"}),
+        "told" => json!({"action": ID, "version": 3, "statement": "not-done", "locale": "en"}),
+        "acknowledge" => json!({"action": ID, "version": 3}),
+        "verdict" => {
+            json!({"verdict": "happened", "why": "it stands in their books", "by": "ben", "receipt": "T-77"})
+        }
+        "check_again" | "pause" | "resume" | "release" => json!({"by": "ben"}),
+        "after_restore" => json!({"copy_until": "2026-11-29T03:00:00Z", "by": "ben"}),
+        "add_tenant" => json!({"name": "acme", "about": "Acme Ltd.", "why": "a new customer"}),
+        "add_principal" => json!({"name": "night-agent", "until": "2099-06-30T00:00:00Z"}),
+        "add_grant" => json!({
+            "name": "night-desk", "principal": "night-agent", "acts_for": ["user:ana"], "destinations": ["crm"], "operations": ["contact.add"],
+            "limits": {"count": {"max": 20, "per_s": 86_400}},
+        }),
+        "add_token" => {
+            json!({"principal": "night-agent", "grant": "night-desk", "scopes": ["submit", "read"]})
+        }
+        "rotate_token" => json!({"overlap_s": 7_200, "why": "once a month"}),
+        "set_tenant_state"
+        | "set_principal_state"
+        | "set_grant_state"
+        | "set_token_state"
+        | "set_destination_state" => {
+            json!({"standing": "suspended", "why": "until it is clear what happened"})
+        }
+        _ => return None,
+    };
+    Some(body)
+}
+
+/// What stands in the path of an operation's example.
+pub(super) fn path(operation: &str, parameter: &str) -> Option<&'static str> {
+    let example = match (operation, parameter) {
+        ("conversation" | "told" | "acknowledge", "id") => "conv-91",
+        ("status" | "evidence" | "cancel" | "verdict" | "check_again", "id") => ID,
+        ("destination" | "set_destination_state", "name") => "crm",
+        ("tenant" | "set_tenant_state", "name") => "acme",
+        ("principal" | "set_principal_state", "name") => "night-agent",
+        ("grant" | "set_grant_state", "name") => "night-desk",
+        ("token" | "set_token_state" | "rotate_token", "name") => TOKEN,
+        _ => return None,
+    };
+    Some(example)
+}

@@ -21,6 +21,7 @@ mod reports;
 mod row;
 mod schema;
 mod session;
+mod tls;
 mod transfer;
 mod write;
 
@@ -55,7 +56,8 @@ pub use crate::keys::StoreKeys;
 /// How to open a store.
 #[derive(Clone)]
 pub struct Options {
-    /// A connection string: `postgresql://user@host:port/database`, several hosts and `target_session_attrs` included.
+    /// A connection string: `postgresql://user@host:port/database`, several hosts and `target_session_attrs` included. With
+    /// `sslmode=verify-full` it is by TLS, with `sslrootcert`, `sslcert` and `sslkey` as libpq has them.
     pub url: String,
     /// The secret that the store's keys are recognised by: the same for all workers.
     pub keys: StoreKeys,
@@ -130,16 +132,7 @@ impl PostgresStore {
     /// # Errors
     /// As [`PostgresStore::open`].
     pub async fn open_to_move(options: Options) -> Result<Self, StoreError> {
-        let config: tokio_postgres::Config =
-            options
-                .url
-                .parse()
-                .map_err(|error: tokio_postgres::Error| {
-                    StoreError::new(
-                        OPENING,
-                        StoreErrorKind::Database(format!("the connection string: {error}")),
-                    )
-                })?;
+        let (config, tls) = tls::read(&options.url)?;
         let size = options.connections.max(1);
         let continuity = Continuity::new(
             options.keys.0,
@@ -149,7 +142,7 @@ impl PostgresStore {
             size,
         );
         let connections = Connections::open(
-            config,
+            (config, tls),
             size,
             options.patience,
             options.prepared,

@@ -3,6 +3,7 @@
 use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 
+use super::tls::Refused;
 use crate::{StoreError, StoreErrorKind};
 
 /// What to do about an error.
@@ -48,12 +49,19 @@ pub(super) fn meaning(error: &Error) -> Meaning {
 /// The error of a statement that wrote nothing, or of one that was refused.
 pub(super) fn reading(doing: &'static str, error: &Error) -> StoreError {
     let kind = match meaning(error) {
+        Meaning::Unknown if is_untrusted(error) => StoreErrorKind::Database(words(error)),
         Meaning::Refused => StoreErrorKind::Database(words(error)),
         Meaning::Again | Meaning::Later | Meaning::Unknown => {
             StoreErrorKind::Unavailable(words(error))
         }
     };
     StoreError::new(doing, kind)
+}
+
+/// Whether the server showed a certificate that is not accepted.
+fn is_untrusted(error: &Error) -> bool {
+    let refused = std::error::Error::source(error).and_then(|source| source.downcast_ref());
+    refused.is_some_and(|refused: &Refused| refused.for_good)
 }
 
 /// Whether a row with this key is there already. By SQLSTATE: a distributed database leaves the constraint's name out.

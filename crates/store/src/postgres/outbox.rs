@@ -7,7 +7,7 @@ use std::future::{Future, poll_fn};
 use std::task::{Poll, ready};
 
 use factum_core::{ActionId, Span, Timestamp};
-use tokio_postgres::{AsyncMessage, NoTls};
+use tokio_postgres::AsyncMessage;
 use uuid::Uuid;
 
 use super::bound::Value;
@@ -143,13 +143,13 @@ impl PostgresStore {
         &self,
         mut heard: impl FnMut() + Send,
     ) -> impl Future<Output = Result<(), StoreError>> + Send {
-        let config = self.inner.connections.config().clone();
+        let (config, tls) = self.inner.connections.config();
         async move {
             let failed = |error: tokio_postgres::Error| {
                 let words = fault::words(&error);
                 StoreError::new(LISTENING, StoreErrorKind::Unavailable(words))
             };
-            let (client, mut connection) = config.connect(NoTls).await.map_err(failed)?;
+            let (client, mut connection) = config.connect(tls).await.map_err(failed)?;
             let (tell, mut told) = tokio::sync::mpsc::channel(1);
             let listening = async {
                 client.batch_execute("LISTEN factum_outbox").await?;

@@ -11,12 +11,13 @@ use deadpool_postgres::{
     Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime, Timeouts,
 };
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Config, NoTls, Row};
+use tokio_postgres::{Config, Row};
 
 use super::bound::{Value, typed};
 use super::continuity::Continuity;
 use super::fault::{self, Meaning};
 use super::session;
+use super::tls::Tls;
 use crate::{StoreError, StoreErrorKind};
 
 /// What becomes of a statement whose answer is lost.
@@ -35,6 +36,7 @@ const TRIES: u32 = 6;
 pub(super) struct Connections {
     pool: Pool,
     config: Config,
+    tls: Tls,
     /// A pooler stands in between: what belongs to a session is lost from one statement to the next.
     pooled: bool,
     /// Whether the database keeps statements under a name, for the next time.
@@ -48,7 +50,7 @@ impl Connections {
     /// `prepared` is what the operator wants; by default statements are prepared where that is so. Each new connection has to
     /// pass `continuity` before it is used.
     pub(super) async fn open(
-        mut config: Config,
+        (mut config, tls): (Config, Tls),
         size: usize,
         patience: Duration,
         prepared: Option<bool>,
@@ -57,7 +59,7 @@ impl Connections {
         config.application_name("factum");
         config.connect_timeout(patience);
         config.tcp_user_timeout(patience);
-        let session = session::Session::meet(config, patience).await?;
+        let session = session::Session::meet(config, &tls, patience).await?;
         let manager = ManagerConfig {
             recycling_method: RecyclingMethod::Fast,
         };
@@ -66,7 +68,7 @@ impl Connections {
             create: Some(patience),
             recycle: Some(patience),
         };
-        let manager = Manager::from_config(session.config.clone(), NoTls, manager);
+        let manager = Manager::from_config(session.config.clone(), tls.clone(), manager);
         let pool = Pool::builder(manager)
             .max_size(size)
             .timeouts(timeouts)
@@ -79,6 +81,7 @@ impl Connections {
         Ok(Self {
             pool,
             config: session.config,
+            tls,
             pooled: session.pooled,
             prepared: prepared.unwrap_or(!session.pooled),
             patience,
@@ -100,8 +103,8 @@ impl Connections {
     }
 
     /// How a connection of one's own is made.
-    pub(super) fn config(&self) -> &Config {
-        &self.config
+    pub(super) fn config(&self) -> (Config, Tls) {
+        (self.config.clone(), self.tls.clone())
     }
 
     /// Gives them back.

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
-use tokio_postgres::{Client, Config, NoTls};
+use tokio_postgres::{Client, Config};
 
 use super::fault;
+use super::tls::Tls;
 use crate::encoding::hex;
 use crate::{StoreError, StoreErrorKind};
 
@@ -24,13 +25,17 @@ pub(super) struct Session {
 
 impl Session {
     /// Connects and looks.
-    pub(super) async fn meet(config: Config, patience: Duration) -> Result<Self, StoreError> {
+    pub(super) async fn meet(
+        config: Config,
+        tls: &Tls,
+        patience: Duration,
+    ) -> Result<Self, StoreError> {
         let mut nonce = [0; 16];
         getrandom::fill(&mut nonce)
             .map_err(|error| StoreError::new(DOING, StoreErrorKind::Database(error.to_string())))?;
         let nonce = hex(&nonce);
         let own = with_options(&config, patience, &nonce);
-        let met = match connect(&own, patience).await {
+        let met = match connect(&own, tls, patience).await {
             Ok(client) => found(&client, patience, &nonce).await,
             Err(error) => Err(error),
         };
@@ -46,7 +51,9 @@ impl Session {
             }),
             // PgBouncer refuses what it does not hand on. Without it, either it is there or the error is another one.
             Err(Refused::Beginning) => {
-                connect(&config, patience).await.map_err(Refused::told)?;
+                connect(&config, tls, patience)
+                    .await
+                    .map_err(Refused::told)?;
                 Ok(Self {
                     config,
                     pooled: true,
@@ -106,8 +113,8 @@ impl Refused {
     }
 }
 
-async fn connect(config: &Config, patience: Duration) -> Result<Client, Refused> {
-    match tokio::time::timeout(patience, config.connect(NoTls)).await {
+async fn connect(config: &Config, tls: &Tls, patience: Duration) -> Result<Client, Refused> {
+    match tokio::time::timeout(patience, config.connect(tls.clone())).await {
         Ok(Ok((client, connection))) => {
             tokio::spawn(connection);
             Ok(client)

@@ -9,6 +9,7 @@ mod history;
 mod notices;
 mod proxy;
 mod restored;
+mod tls;
 mod workers;
 
 use std::sync::atomic::{AtomicU32, Ordering};

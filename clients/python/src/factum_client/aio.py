@@ -1,0 +1,66 @@
+"""The client for tasks of asyncio; `client` has the same for threads."""
+
+import asyncio
+from typing import Any
+
+import httpx
+
+from . import exchanges
+from .client import broken, reply_of, request_of
+from .exchanges import WAIT, Broken, Call, Reply, Sleep, Steps, T
+from .outcome import Outcome
+from .requests import Requests, base_url, headers_for
+from .status import Status
+
+
+class AsyncFactum(Requests):
+    """As `Factum`, with `await`. A cancelled task ends the waiting, and never the action."""
+
+    def __init__(self, url: str | None = None, token: str | None = None, *, patience: float = 20.0, locale: str | None = None,
+                 transport: httpx.AsyncBaseTransport | None = None):
+        self.patience = patience
+        self._http = httpx.AsyncClient(base_url=base_url(url), headers=headers_for(token, locale), follow_redirects=False,
+                                       transport=transport)
+
+    async def __aenter__(self) -> "AsyncFactum":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def perform(self, destination: str, operation: str, payload: Any, *, key: str | None = None, event: tuple[str, str] | None = None,
+                      effect: str | None = None, wait: float = WAIT, another: bool = False, **members: Any) -> Outcome:
+        """As `Factum.perform`."""
+        body = exchanges.submission(destination, operation, payload, key=key, event=event, effect=effect, another=another, members=members)
+        return await self._drive(exchanges.perform(body, wait, self.patience))
+
+    async def wait(self, action: str, wait: float = WAIT) -> Outcome:
+        """As `Factum.wait`."""
+        return await self._drive(exchanges.wait_for(action, wait, self.patience))
+
+    async def status(self, action: str) -> Status:
+        """As `Factum.status`."""
+        return Status.model_validate(await self.ask(self.of_action(action)))
+
+    async def ask(self, call: Call) -> Any:
+        """As `Factum.ask`."""
+        return await self._drive(exchanges.ask(call, self.patience))
+
+    async def _drive(self, steps: Steps[T]) -> T:
+        reply: Reply | Broken | None = None
+        while True:
+            try:
+                step = steps.send(reply)
+            except StopIteration as end:
+                return end.value
+            if isinstance(step, Sleep):
+                await asyncio.sleep(step.seconds)
+                reply = None
+            else:
+                try:
+                    reply = reply_of(await self._http.request(**request_of(step)))
+                except httpx.HTTPError as error:
+                    reply = broken(error)

@@ -1,9 +1,10 @@
 """The client for tasks of asyncio; `client` has the same for threads."""
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import httpx
+from typing_extensions import Self
 
 from . import exchanges
 from .client import broken, reply_of, request_of
@@ -22,7 +23,7 @@ class AsyncFactum(Requests):
         self._http = httpx.AsyncClient(base_url=base_url(url), headers=headers_for(token, locale), follow_redirects=False,
                                        transport=transport)
 
-    async def __aenter__(self) -> "AsyncFactum":
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -55,7 +56,7 @@ class AsyncFactum(Requests):
             try:
                 step = steps.send(reply)
             except StopIteration as end:
-                return end.value
+                return cast("T", end.value)
             if isinstance(step, Sleep):
                 await asyncio.sleep(step.seconds)
                 reply = None

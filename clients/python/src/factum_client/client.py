@@ -1,9 +1,10 @@
 """The client for threads. `aio` has the same for tasks."""
 
 import time
-from typing import Any
+from typing import Any, cast
 
 import httpx
+from typing_extensions import Self
 
 from . import exchanges
 from .exchanges import WAIT, Broken, Call, Reply, Sleep, Steps, T
@@ -38,7 +39,7 @@ class Factum(Requests):
         # No retries and no redirects below: when a request is repeated is decided in `exchanges`.
         self._http = httpx.Client(base_url=base_url(url), headers=headers_for(token, locale), follow_redirects=False, transport=transport)
 
-    def __enter__(self) -> "Factum":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -77,7 +78,7 @@ class Factum(Requests):
             try:
                 step = steps.send(reply)
             except StopIteration as end:
-                return end.value
+                return cast("T", end.value)
             if isinstance(step, Sleep):
                 time.sleep(step.seconds)
                 reply = None

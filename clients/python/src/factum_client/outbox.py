@@ -20,4 +20,4 @@ def submit(connection: Any, destination: str, operation: str, payload: Any, *, k
     else:
         row = connection.execute("select factum.submit(%s::jsonb)", [text]).fetchone()
     answer = row[0]
-    return (json.loads(answer) if isinstance(answer, str) else answer)["id"]
+    return str((json.loads(answer) if isinstance(answer, str) else answer)["id"])

@@ -20,6 +20,8 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import Self
+
 from .aio import AsyncFactum
 from .client import Factum
 
@@ -34,7 +36,7 @@ def program() -> str:
 def _free_port() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+        return int(listener.getsockname()[1])
 
 
 class Playground:
@@ -48,7 +50,7 @@ class Playground:
         self._store = store or "sqlite:./factum-data/factum.db"
         self._children: list[subprocess.Popen[bytes]] = []
 
-    def __enter__(self) -> "Playground":
+    def __enter__(self) -> Self:
         self.folder = Path(tempfile.mkdtemp(prefix="factum-playground"))
         try:
             self._start_testbed()
@@ -97,12 +99,13 @@ class Playground:
 
     def effects(self) -> int:
         """How many effects there are at the destination."""
-        return self.counts()["effects"]
+        return int(self.counts()["effects"])
 
     def counts(self) -> dict[str, Any]:
         """What really happened at the destination."""
         with urllib.request.urlopen(f"{self._admin}/ledger/counts", timeout=10) as answer:
-            return json.load(answer)
+            counts: dict[str, Any] = json.load(answer)
+        return counts
 
     def kill_engine(self) -> None:
         """As a power cut: the engine's process ends at once."""

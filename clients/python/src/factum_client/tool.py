@@ -65,7 +65,7 @@ class Tool:
 
     def schema(self) -> dict[str, Any]:
         """The arguments as JSON Schema. Without a key template there is one more, `request_key`."""
-        schema = self.arguments.model_json_schema()
+        schema: dict[str, Any] = self.arguments.model_json_schema()
         if self.template is None:
             schema.setdefault("properties", {})["request_key"] = {"type": "string", "minLength": 1, "description": REQUEST_KEY}
             schema["required"] = [*schema.get("required", []), "request_key"]

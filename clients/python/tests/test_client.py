@@ -7,24 +7,15 @@ import time
 
 import httpx
 import pytest
+from conftest import effects
 
 from factum_client import AsyncFactum, Done, Factum, NotDone, Pending, Refused, Unknown, tool
 from factum_client.testing import Playground
 
 
-@pytest.fixture(scope="module")
-def ground():
-    with Playground(destinations={"bed": "testbed"}) as playground:
-        yield playground
-
-
 @pytest.fixture(autouse=True)
 def no_faults(ground):
     ground.faults("")
-
-
-def effects(ground, business):
-    return ground.counts()["by_business"].get(business, 0)
 
 
 def test_a_lost_answer_makes_no_second_effect(ground):

@@ -2,4 +2,4 @@
 export { Factum, Refused, Unreachable, type Options, type Submission, type Waiting } from "./client.js";
 export { outcomeOf, type Done, type NotDone, type Outcome, type Pending, type PossibleDuplicate, type Unknown } from "./outcome.js";
 export type { Problem, State, Status } from "./status.js";
-export { keyOf, REQUEST_KEY, tool, type CallOptions, type Tool, type ToolOptions } from "./tool.js";
+export { answer, keyOf, REQUEST_KEY, tool, type CallOptions, type Described, type Tool, type ToolOptions } from "./tool.js";

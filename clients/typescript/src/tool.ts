@@ -1,5 +1,5 @@
 /** Tools for agents: a name, a description and parameters, whose call becomes an action. */
-import type { Factum, Submission } from "./client.js";
+import { Refused, type Factum, type Submission } from "./client.js";
 import type { Outcome } from "./outcome.js";
 
 /** Says what a request key is for, in words that do not make a model invent a new one per call. */
@@ -48,4 +48,26 @@ export function tool<Input>(factum: Factum, options: ToolOptions<Input>): Tool<I
       ...(options.waitMs === undefined ? {} : { waitMs: options.waitMs }),
       ...(another ? { another: true } : {}),
     });
+}
+
+/** What a model is told about a call of its own making. Throws nothing: frameworks repeat what throws. */
+export async function answer<Input>(called: Tool<Input>, input: Input, options: CallOptions = {}): Promise<{ text: string; isError: boolean }> {
+  try {
+    return (await called(input, options)).forModel;
+  } catch (error) {
+    // Nothing was recorded, and the model can put its arguments right.
+    if (error instanceof Refused || error instanceof TypeError) return { text: `Not sent: ${error.message}`, isError: true };
+    throw error;
+  }
+}
+
+/** A tool as frameworks describe one. */
+export interface Described<Input, Schema, Context> {
+  tool: Tool<Input>;
+  name: string;
+  description: string;
+  /** Whatever the framework takes for a schema, such as zod's. */
+  schema: Schema;
+  /** The conversation of a call, for keys that name it. */
+  scope?: (context: Context) => string | undefined;
 }

@@ -7,17 +7,21 @@ import string
 from collections.abc import Callable
 from typing import Any
 
-from pydantic import TypeAdapter, create_model
+from pydantic import TypeAdapter, ValidationError, create_model
 
 from .client import Factum
+from .errors import Refused
 from .exchanges import WAIT
 from .outcome import Outcome
+from .words import ForModel
 
 #: Says what a request key is for, in words that do not make a model invent a new one per call.
 REQUEST_KEY = (
     "Identifies this one intended action. Use the same value every time you try or retry this same action. "
     "Use a different value only if the user wants another, separate one."
 )
+#: Says what `another` is for.
+ANOTHER = "Only true if the user has said that a second one, just like an earlier one, is wanted."
 _PART = re.compile(r"[%/{}]")
 
 
@@ -64,10 +68,11 @@ class Tool:
                              f"{sorted(self.signature.parameters)}, and `scope` is given by the caller")
 
     def schema(self) -> dict[str, Any]:
-        """The arguments as JSON Schema. Without a key template there is one more, `request_key`."""
+        """The arguments as JSON Schema. There is one more, `another`; and without a key template `request_key`."""
         schema: dict[str, Any] = self.arguments.model_json_schema()
+        schema.setdefault("properties", {})["another"] = {"type": "boolean", "description": ANOTHER}
         if self.template is None:
-            schema.setdefault("properties", {})["request_key"] = {"type": "string", "minLength": 1, "description": REQUEST_KEY}
+            schema["properties"]["request_key"] = {"type": "string", "minLength": 1, "description": REQUEST_KEY}
             schema["required"] = [*schema.get("required", []), "request_key"]
         return schema
 
@@ -80,7 +85,7 @@ class Tool:
                    **members: Any) -> dict[str, Any]:
         """What `perform` is called with."""
         arguments = dict(arguments)
-        asked = arguments.pop("request_key", None)
+        asked, another = arguments.pop("request_key", None), bool(arguments.pop("another", another))
         checked = self.arguments.model_validate(arguments)
         values = {name: getattr(checked, name) for name in self.signature.parameters}
         if key is None:
@@ -93,6 +98,17 @@ class Tool:
             payload = TypeAdapter(type(checked)).dump_python(checked, mode="json")
         return {"destination": self.destination, "operation": self.operation, "payload": payload, "key": key, "wait": self.wait,
                 "another": another, **self.members, **members}
+
+    def answer(self, arguments: dict[str, Any], *, scope: str | None = None) -> tuple[ForModel, Outcome | None]:
+        """What a model is told about a call of its own making, and the outcome. Raises nothing: frameworks repeat what raises."""
+        try:
+            outcome = self.perform(arguments, scope=scope)
+        except Refused as refused:
+            # Nothing was recorded, and the model can put its arguments right.
+            return ForModel(f"Not sent: {refused}", is_error=True), None
+        except (ValidationError, ValueError) as wrong:
+            return ForModel(f"Not sent: {wrong}", is_error=True), None
+        return outcome.for_model(), outcome
 
     def __call__(self, *args: Any, scope: str | None = None, request_key: str | None = None, another: bool = False, **kwargs: Any) -> Outcome:
         bound = self.signature.bind(*args, **kwargs)

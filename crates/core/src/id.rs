@@ -15,6 +15,11 @@ pub struct Lane(pub u8);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ActionId(u128);
 
+/// One proposal. `pro_` and 26 characters like those of an [`ActionId`]; its [`Lane`] is that of the action that an approval of
+/// it makes, so that both are written in one transaction.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProposalId(u128);
+
 /// The number of an attempt within its action, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AttemptNo(pub u32);
@@ -63,6 +68,9 @@ pub enum BadId {
     /// Not `act_` and 26 characters.
     #[error("an action id is `act_` followed by 26 characters, as in the answer to the submission")]
     Action,
+    /// Not `pro_` and 26 characters.
+    #[error("a proposal id is `pro_` followed by 26 characters, as in the answer to the proposal")]
+    Proposal,
     /// Not the W3C form.
     #[error(
         "a trace is a W3C traceparent: `00-`, 32 hex digits, `-`, 16 hex digits, `-`, 2 hex digits"
@@ -72,29 +80,57 @@ pub enum BadId {
 
 const CROCKFORD: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
+/// A UUIDv7 of `at` (millisecond precision), `lane` and 64 random bits.
+fn with_lane(at: Timestamp, lane: Lane, random: u64) -> u128 {
+    let millis = u128::try_from(at.as_micros().max(0) / 1_000).unwrap_or(0) & 0xffff_ffff_ffff;
+    let random = u128::from(random);
+    let rand_a = (random >> 52) & 0xfff;
+    let variant_and_six = 0x80 | ((random >> 48) & 0x3f);
+    let tail = random & 0xffff_ffff_ffff;
+    millis << 80
+        | 0x7 << 76
+        | rand_a << 64
+        | variant_and_six << 56
+        | u128::from(lane.0) << 48
+        | tail
+}
+
+fn lane_of(id: u128) -> Lane {
+    Lane(id.to_be_bytes()[9])
+}
+
+fn write_id(f: &mut fmt::Formatter<'_>, prefix: &str, id: u128) -> fmt::Result {
+    f.write_str(prefix)?;
+    (0..26u32).rev().try_for_each(|place| {
+        let digit = usize::try_from((id >> (place * 5)) & 31).unwrap_or(0);
+        write!(f, "{}", char::from(CROCKFORD[digit]))
+    })
+}
+
+fn read_id(prefix: &str, text: &str) -> Option<u128> {
+    let digits = text.strip_prefix(prefix)?;
+    if digits.len() != 26 || digits.as_bytes()[0] > b'7' {
+        return None;
+    }
+    digits.bytes().try_fold(0u128, |value, byte| {
+        let digit = CROCKFORD
+            .iter()
+            .position(|c| *c == byte.to_ascii_lowercase())?;
+        Some(value << 5 | u128::try_from(digit).ok()?)
+    })
+}
+
 impl ActionId {
     /// A UUIDv7 of `at` (millisecond precision), `lane` and 64 random bits.
     #[must_use]
     pub fn new(at: Timestamp, lane: Lane, random: u64) -> Self {
-        let millis = u128::try_from(at.as_micros().max(0) / 1_000).unwrap_or(0) & 0xffff_ffff_ffff;
-        let random = u128::from(random);
-        let rand_a = (random >> 52) & 0xfff;
-        let variant_and_six = 0x80 | ((random >> 48) & 0x3f);
-        let tail = random & 0xffff_ffff_ffff;
-        Self(
-            millis << 80
-                | 0x7 << 76
-                | rand_a << 64
-                | variant_and_six << 56
-                | u128::from(lane.0) << 48
-                | tail,
-        )
+        Self(with_lane(at, lane, random))
     }
 
     /// The lane that it belongs to.
     #[must_use]
     pub fn lane(self) -> Lane {
-        Lane(self.0.to_be_bytes()[9])
+        lane_of(self.0)
     }
 
     /// The lowest value of an id that was made in the same millisecond: ids of one millisecond have no order among them.
@@ -128,11 +164,7 @@ impl ActionId {
 
 impl fmt::Display for ActionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("act_")?;
-        (0..26u32).rev().try_for_each(|place| {
-            let digit = usize::try_from((self.0 >> (place * 5)) & 31).unwrap_or(0);
-            write!(f, "{}", char::from(CROCKFORD[digit]))
-        })
+        write_id(f, "act_", self.0)
     }
 }
 
@@ -146,20 +178,41 @@ impl FromStr for ActionId {
     type Err = BadId;
 
     fn from_str(text: &str) -> Result<Self, BadId> {
-        let digits = text.strip_prefix("act_").ok_or(BadId::Action)?;
-        if digits.len() != 26 || digits.as_bytes()[0] > b'7' {
-            return Err(BadId::Action);
-        }
-        digits
-            .bytes()
-            .try_fold(0u128, |value, byte| {
-                let digit = CROCKFORD
-                    .iter()
-                    .position(|c| *c == byte.to_ascii_lowercase())?;
-                Some(value << 5 | u128::try_from(digit).ok()?)
-            })
-            .map(Self)
-            .ok_or(BadId::Action)
+        read_id("act_", text).map(Self).ok_or(BadId::Action)
+    }
+}
+
+impl ProposalId {
+    /// A UUIDv7 of `at` (millisecond precision), `lane` and 64 random bits.
+    #[must_use]
+    pub fn new(at: Timestamp, lane: Lane, random: u64) -> Self {
+        Self(with_lane(at, lane, random))
+    }
+
+    /// The lane that it belongs to.
+    #[must_use]
+    pub fn lane(self) -> Lane {
+        lane_of(self.0)
+    }
+}
+
+impl fmt::Display for ProposalId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_id(f, "pro_", self.0)
+    }
+}
+
+impl fmt::Debug for ProposalId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for ProposalId {
+    type Err = BadId;
+
+    fn from_str(text: &str) -> Result<Self, BadId> {
+        read_id("pro_", text).map(Self).ok_or(BadId::Proposal)
     }
 }
 
@@ -249,6 +302,17 @@ mod tests {
         ] {
             assert_eq!(text.parse::<ActionId>(), Err(BadId::Action), "{text}");
         }
+    }
+
+    #[test]
+    fn a_proposals_id_is_no_actions_id_and_tells_its_lane() {
+        let at = Timestamp::from_micros(1_764_400_000_123_000);
+        let id = ProposalId::new(at, Lane(9), 7);
+        let text = id.to_string();
+        assert_eq!((text.parse(), id.lane()), (Ok(id), Lane(9)));
+        assert_eq!(text.parse::<ActionId>(), Err(BadId::Action));
+        let action = ActionId::new(at, Lane(9), 7).to_string();
+        assert_eq!(action.parse::<ProposalId>(), Err(BadId::Proposal));
     }
 
     #[test]

@@ -29,8 +29,8 @@ pub mod time;
 pub use bound::Bound;
 pub use evidence::{Evidence, Fact};
 pub use id::{
-    ActionId, AttemptId, AttemptNo, Epoch, EventId, EvidenceId, Lane, ProposalDigest, TraceContext,
-    WorkerNonce,
+    ActionId, AttemptId, AttemptNo, Epoch, EventId, EvidenceId, Lane, ProposalDigest, ProposalId,
+    TraceContext, WorkerNonce,
 };
 pub use identity::{Fingerprint, Identity, IdentityHash, Resolution, Scope};
 pub use intent::{Intent, Limits, Preference};

@@ -47,8 +47,9 @@ use factum_core::{ActionId, Evidence, Fact, IdentityHash, Lane, Span, Timestamp,
 pub use memory::MemoryStore;
 pub use notice::{Notice, Notices, Topic};
 pub use record::{
-    Action, Admission, Admitted, AskedBy, Claim, Claimed, Committed, Content, Conversation, Due,
-    Filter, IMPORTED_AT, MemberHash, NextRow, RETIRED, Record, Recorded, Reserved, Restore,
+    Action, Admission, Admitted, Approved, AskedBy, Claim, Claimed, Committed, Content,
+    Conversation, Due, Filter, IMPORTED_AT, MemberHash, NextRow, RETIRED, Record, Recorded,
+    Reserved, Restore,
 };
 pub use register::{Change, Changed, Entry, EntryFilter, EntryKey, EntryVersion, Kind, Registered};
 pub use report::{Delivered, KeptReport, Name, Reading, Report, ReportFilter, ReportId, Site};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use factum_core::identity::{Fingerprint, Identity, IdentityHash, Scope};
 use factum_core::{
-    ActionId, Evidence, EvidenceId, Fact, Intent, Known, Span, State, Status, Timestamp,
-    TraceContext, WorkerNonce,
+    ActionId, Evidence, EvidenceId, Fact, Intent, Known, ProposalDigest, ProposalId, Span, State,
+    Status, Timestamp, TraceContext, WorkerNonce,
 };
 
 use crate::register::Change;
@@ -64,6 +64,23 @@ pub struct Content {
     pub place: Option<String>,
     /// Under whose authority it was submitted: checked again before every send. None where nobody is named.
     pub asked_by: Option<AskedBy>,
+    /// The approval that it rests on: compared again before every send (R23). None where it was submitted without one.
+    pub approved: Option<Approved>,
+}
+
+/// The approval that an action was made by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approved {
+    /// What was approved.
+    pub proposal: ProposalId,
+    /// The digest of what would be sent, as it was shown.
+    pub digest: ProposalDigest,
+    /// The instant that stands in the request where the contract writes one: the proposal's own, so that what was shown is sent.
+    pub as_of: Timestamp,
+    /// The account at the destination then.
+    pub account: Option<String>,
+    /// Who approved it; nobody where a policy did.
+    pub by: Vec<String>,
 }
 
 /// Under whose authority an action was submitted.

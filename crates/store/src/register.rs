@@ -34,11 +34,15 @@ pub enum Kind {
     Endpoint,
     /// How far that has got.
     Delivery,
+    /// Content under consideration, and what was decided on it.
+    Proposal,
+    /// Which proposal an identity is at.
+    Proposed,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::Tenant,
         Self::Principal,
         Self::Grant,
@@ -51,6 +55,8 @@ impl Kind {
         Self::Digest,
         Self::Endpoint,
         Self::Delivery,
+        Self::Proposal,
+        Self::Proposed,
     ];
 
     /// The word that is stored.
@@ -69,6 +75,8 @@ impl Kind {
             Self::Digest => "digest",
             Self::Endpoint => "endpoint",
             Self::Delivery => "delivery",
+            Self::Proposal => "proposal",
+            Self::Proposed => "proposed",
         }
     }
 
@@ -83,7 +91,9 @@ impl Kind {
             | Self::Escalation
             | Self::Digest
             | Self::Endpoint
-            | Self::Delivery => false,
+            | Self::Delivery
+            | Self::Proposal
+            | Self::Proposed => false,
         }
     }
 }

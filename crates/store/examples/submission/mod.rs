@@ -46,6 +46,7 @@ pub(crate) fn admission(n: u64) -> Admission {
                 trace: None,
                 place: None,
                 asked_by: None,
+                approved: None,
             },
         },
         facts: Vec::new(),

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use factum_core::id::BadId;
 use factum_core::promise::{
     Authority, CancelPromise, CompletionPromise, Consequence, KeyPromise, LookupBy, LookupPromise,
     ProcessingMax, Promises, Retention,
@@ -10,13 +11,13 @@ use factum_core::promise::{
 use factum_core::retry::Backoff;
 use factum_core::{
     ActionId, Bound, EventId, Fingerprint, Identity, IdentityHash, Intent, Limits, Preference,
-    Scope, Span, Timestamp, TraceContext,
+    ProposalDigest, Scope, Span, Timestamp, TraceContext,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use super::fact::LookupByDef;
 use super::plain::{BoundDef, Instant, Length, MaybeInstant, hex, optional, unhex};
-use crate::record::{Action, AskedBy, Content, Conversation, MemberHash};
+use crate::record::{Action, Approved, AskedBy, Content, Conversation, MemberHash};
 
 /// What stands in columns of its own.
 #[derive(Clone, Debug)]
@@ -52,6 +53,7 @@ pub(crate) fn head_text(action: &Action) -> String {
         trace: action.content.trace.as_ref().map(TraceContext::as_str),
         place: action.content.place.as_deref(),
         asked_by: action.content.asked_by.as_ref().map(Asker::from),
+        approved: action.content.approved.as_ref().map(Approval::from),
     })
 }
 
@@ -88,6 +90,7 @@ pub(crate) fn read_head(text: &str, fixed: Fixed) -> Result<Action, String> {
             trace,
             place: head.place,
             asked_by: head.asked_by.map(AskedBy::from),
+            approved: head.approved.map(Approved::try_from).transpose()?,
         },
     })
 }
@@ -113,6 +116,8 @@ struct HeadOut<'a> {
     place: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     asked_by: Option<Asker>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approved: Option<Approval>,
 }
 
 #[derive(Deserialize)]
@@ -134,6 +139,48 @@ struct Head {
     trace: Option<String>,
     place: Option<String>,
     asked_by: Option<Asker>,
+    approved: Option<Approval>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Approval {
+    proposal: String,
+    digest: String,
+    #[serde(with = "Instant")]
+    as_of: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    account: Option<String>,
+    by: Vec<String>,
+}
+
+impl From<&Approved> for Approval {
+    fn from(approved: &Approved) -> Self {
+        Self {
+            proposal: approved.proposal.to_string(),
+            digest: hex(&approved.digest.0),
+            as_of: approved.as_of,
+            account: approved.account.clone(),
+            by: approved.by.clone(),
+        }
+    }
+}
+
+impl TryFrom<Approval> for Approved {
+    type Error = String;
+
+    fn try_from(written: Approval) -> Result<Self, String> {
+        let proposal = (written.proposal.parse()).map_err(|error: BadId| error.to_string())?;
+        let digest = unhex(&written.digest).and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
+        let digest = digest.ok_or("a proposal's digest is not 64 hexadecimal digits".to_owned())?;
+        Ok(Self {
+            proposal,
+            digest: ProposalDigest(digest),
+            as_of: written.as_of,
+            account: written.account,
+            by: written.by,
+        })
+    }
 }
 
 #[derive(Serialize, Deserialize)]

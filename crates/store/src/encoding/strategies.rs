@@ -12,12 +12,13 @@ use factum_core::promise::{
 use factum_core::retry::Backoff;
 use factum_core::{
     ActionId, AttemptNo, Bound, Epoch, EventId, EvidenceId, Fact, Fingerprint, Identity,
-    IdentityHash, Intent, Limits, Preference, Scope, Span, Timestamp, TraceContext, WorkerNonce,
+    IdentityHash, Intent, Lane, Limits, Preference, ProposalDigest, ProposalId, Scope, Span,
+    Timestamp, TraceContext, WorkerNonce,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::record::{Action, AskedBy, Content, Conversation, MemberHash};
+use crate::record::{Action, Approved, AskedBy, Content, Conversation, MemberHash};
 
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -529,6 +530,21 @@ fn asked_by() -> impl Strategy<Value = AskedBy> {
     })
 }
 
+fn approved() -> impl Strategy<Value = Approved> {
+    let names = prop::collection::vec(text(), 0..3);
+    let account = prop::option::of(text());
+    let id = (instant(), any::<u8>(), any::<u64>());
+    (id, any::<[u8; 32]>(), instant(), account, names).prop_map(
+        |((at, lane, random), digest, as_of, account, by)| Approved {
+            proposal: ProposalId::new(at, Lane(lane), random),
+            digest: ProposalDigest(digest),
+            as_of,
+            account,
+            by,
+        },
+    )
+}
+
 fn content() -> impl Strategy<Value = Content> {
     let conversation = (
         text(),
@@ -548,7 +564,12 @@ fn content() -> impl Strategy<Value = Content> {
         prop::option::of(text()),
         prop::option::of(Just(trace)),
         // In one box: a strategy of so many parts takes much of a test's stack.
-        (prop::option::of(text()), prop::option::of(asked_by())).boxed(),
+        (
+            prop::option::of(text()),
+            prop::option::of(asked_by()),
+            prop::option::of(approved()),
+        )
+            .boxed(),
     )
         .prop_map(
             |(
@@ -560,7 +581,7 @@ fn content() -> impl Strategy<Value = Content> {
                 conversation,
                 locale,
                 trace,
-                (place, asked_by),
+                (place, asked_by, approved),
             )| Content {
                 contract,
                 params,
@@ -572,6 +593,7 @@ fn content() -> impl Strategy<Value = Content> {
                 trace,
                 place,
                 asked_by,
+                approved,
             },
         )
 }

@@ -67,6 +67,7 @@ pub(crate) fn action(key: &str, body: &str, made: u64) -> Action {
             trace: None,
             place: None,
             asked_by: None,
+            approved: None,
         },
     }
 }

@@ -81,7 +81,10 @@ pub use finding::{Finding, Severity};
 pub use http::{HttpAnswer, HttpRequest};
 pub use kept::{KeptError, parse_span};
 pub use lookup::{LookupAsk, LookupReading};
-pub use operator::{Assumption, Assumptions, OperatorSettings, SettingsError};
+pub use operator::{
+    AmountSettings, ApprovalSettings, Assumption, Assumptions, ExemptSettings, OperatorSettings,
+    SettingsError,
+};
 pub use product::AmountFound;
 pub use provider::{AuthKind, AuthRules, Oauth2, Provider, ProviderLimits, SigV4};
 pub use rehearsal::{Decision, Meanwhile, Outcome, Rehearsed, Script, Shown};

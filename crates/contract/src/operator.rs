@@ -27,12 +27,61 @@ pub struct OperatorSettings {
     /// How the key of a submission is made from its arguments: `ticket/{conversation}/{args.order}`. It promises nothing of the
     /// destination, so it is no part of the digest.
     pub key_template: Option<String>,
+    /// Whether people approve before anything is sent. It promises nothing of the destination either.
+    pub approval: Option<ApprovalSettings>,
     /// What is assumed where nothing is published.
     pub assume: Assumptions,
     /// Who answers for what is less careful here.
     pub by: Option<String>,
     /// Why, in their words.
     pub reason: Option<String>,
+}
+
+/// Who approves what before it is sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ApprovalSettings {
+    /// `never`, `always` or `over`.
+    pub required: Option<String>,
+    /// With `over`: up to which amount none is needed.
+    pub over: Option<AmountSettings>,
+    /// How many people have to approve.
+    pub people: Option<u32>,
+    /// The principals who may.
+    pub by: Vec<String>,
+    /// Whether who asked may approve too.
+    #[serde(rename = "self")]
+    pub own: Option<bool>,
+    /// Whether an approval has to say why.
+    pub reason: Option<bool>,
+    /// How long a proposal may be decided on, where it does not say: a length of time.
+    pub holds: Option<String>,
+    /// Whose submissions need none.
+    pub waive: Vec<ExemptSettings>,
+    /// Whose proposals are approved at once.
+    pub auto: Vec<ExemptSettings>,
+}
+
+/// An amount, as text, so that it is exact.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AmountSettings {
+    /// A decimal number, in the unit in which the contract's amount member counts.
+    pub amount: String,
+    /// Its currency.
+    #[serde(default)]
+    pub currency: Option<String>,
+}
+
+/// Somebody for whom less is asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExemptSettings {
+    /// Who asks; `*` is everybody.
+    pub principal: String,
+    /// As long as it moves no more than this.
+    #[serde(default)]
+    pub up_to: Option<AmountSettings>,
 }
 
 /// What an operator assumes.

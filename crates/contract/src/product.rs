@@ -154,6 +154,12 @@ impl Contract {
         self.product.search_text.as_ref()?.fill(&values).ok()
     }
 
+    /// Whether it says where an amount stands.
+    #[must_use]
+    pub fn says_an_amount(&self) -> bool {
+        self.product.amount.is_some()
+    }
+
     /// The amount that a payload moves, where the contract says where it stands.
     #[must_use]
     pub fn amount(&self, payload: &Value) -> Option<AmountFound> {

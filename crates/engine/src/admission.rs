@@ -120,6 +120,7 @@ impl Terms<'_> {
                 trace: checked.trace,
                 place: None,
                 asked_by: None,
+                approved: None,
             },
             intent,
         }

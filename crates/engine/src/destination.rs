@@ -8,6 +8,7 @@ use factum_core::evidence::Receipt;
 use factum_core::{Limits, Permission, Preference, Promises};
 use factum_transport::{Boxed, SecretRef, Target};
 
+use crate::approval::ApprovalPolicy;
 use crate::directory::DEFAULT_TENANT;
 use crate::driver::DestinationPolicy;
 use crate::driver::gate::GateSettings;
@@ -58,6 +59,8 @@ pub struct Operation {
     pub finish: bool,
     /// How the key of a submission is made from its arguments, where that is not left to the caller.
     pub key_template: Option<KeyTemplate>,
+    /// Whether it asks for an approval, and whose. None where nothing is set.
+    pub approval: Option<ApprovalPolicy>,
     /// Times and counts.
     pub limits: Limits,
 }
@@ -187,6 +190,15 @@ impl Destination {
         DestinationPolicy {
             gate: self.gate,
             place: self.place(),
+            account: self.account.clone(),
+            contracts: self
+                .operations
+                .iter()
+                .filter_map(|(name, op)| {
+                    let own = op.contract.as_ref()?;
+                    Some((name.clone(), own.contract.digest()))
+                })
+                .collect(),
             operations: self
                 .operations
                 .iter()

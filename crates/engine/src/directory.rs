@@ -163,7 +163,9 @@ impl Directory {
                 | Kind::Escalation
                 | Kind::Digest
                 | Kind::Endpoint
-                | Kind::Delivery => {}
+                | Kind::Delivery
+                | Kind::Proposal
+                | Kind::Proposed => {}
             }
         }
         Ok(directory)
@@ -248,7 +250,21 @@ impl Directory {
             operation: &scope.operation,
             amount: asked.amount.as_ref(),
         };
-        self.may_act(&act, now)
+        self.may_act(&act, now)?;
+        let approvers = action.content.approved.iter().flat_map(|one| &one.by);
+        for approver in approvers {
+            self.not_called_back(&scope.tenant, approver)?;
+        }
+        Ok(())
+    }
+
+    /// Whether an approval by this principal still counts: it does not once they are suspended or revoked. That their time is over
+    /// does not call back what they approved within it.
+    fn not_called_back(&self, tenant: &str, approver: &str) -> Result<(), Missing> {
+        let key = (tenant.to_owned(), approver.to_owned());
+        let what = format!("the principal {approver:?}, who approved it,");
+        let entry = self.principals.get(&key);
+        entry.map_or(Ok(()), |entry| entry.standing.stands(&what))
     }
 
     /// Who shows this token; none if it is not known, ended, or its principal's or tenant's authority did. `hash` is the keyed hash

@@ -3,6 +3,7 @@
 mod callbacks;
 mod operate;
 mod people;
+pub(crate) mod proposals;
 pub(crate) mod register;
 mod submit;
 

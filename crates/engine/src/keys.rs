@@ -141,6 +141,14 @@ impl Keys {
         *hash.finalize().as_bytes()
     }
 
+    /// The keyed hash over everything that a proposal would do.
+    #[must_use]
+    pub(crate) fn proposal(&self, parts: &[Vec<u8>]) -> [u8; 32] {
+        let mut hash = self.hasher("factum 2026 proposal");
+        parts.iter().for_each(|part| absorb(&mut hash, part));
+        *hash.finalize().as_bytes()
+    }
+
     /// The key of the store's row checksums.
     #[must_use]
     pub fn checksum(&self) -> [u8; 32] {

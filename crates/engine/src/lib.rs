@@ -7,6 +7,7 @@
 
 mod accounts;
 pub mod admission;
+pub mod approval;
 mod authority;
 pub mod callbacks;
 pub mod canonical;
@@ -25,6 +26,7 @@ pub mod messages;
 pub mod neighbours;
 pub mod ordered;
 pub mod problem;
+pub mod proposal;
 pub mod reading;
 mod recover;
 pub mod rulings;
@@ -35,6 +37,7 @@ pub use destination::{
     Carried, CarriedRequest, Carrier, Destination, Operation, OperationContract, Reach,
 };
 pub use directory::{Caller, Directory};
+pub use engine::proposals::{Ask, Decided, Decision, ProposalFilter, Proposed};
 pub use engine::register::{Reason, token_of};
 pub use engine::{Cancelled, Engine, Options, Submitted, TransportMaker};
 pub use key_template::KeyTemplate;

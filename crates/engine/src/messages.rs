@@ -17,6 +17,7 @@ pub use factum_transport::{Asked, Ended};
 use crate::driver::gate::Heard;
 use crate::driver::heard_of;
 use crate::keys::Keys;
+use crate::proposal::{digest_of, request_of};
 
 /// The facts that a request brought, and how the destination behaved.
 pub struct Brought {
@@ -65,6 +66,11 @@ impl<'a> Messages<'a> {
     /// It could not be built, so nothing was sent.
     pub fn effect(&self, request: RequestRef, epoch: Epoch) -> Result<HttpRequest, Brought> {
         let action = &self.record.action;
+        if let Some(why) = self.not_as_approved(request) {
+            let mut brought = not_built(request, why.clone());
+            brought.facts.push(Fact::AuthorityLost { why });
+            return Err(brought);
+        }
         let built = match request {
             RequestRef::Attempt(AttemptNo(n)) if made(Mistake::KeyPerAttempt) => {
                 effect_request(self.keys, action, self.contract, Epoch(n))
@@ -154,6 +160,24 @@ impl<'a> Messages<'a> {
             Err(why) => PollAnswer::Inconclusive { why },
         };
         polled(attempt, asked_at, answer, heard)
+    }
+
+    /// Why what would be written is not what was approved, byte for byte, if it is not (R23): a newer program, or another secret,
+    /// may write something else from the same content and contract.
+    fn not_as_approved(&self, request: RequestRef) -> Option<String> {
+        let action = &self.record.action;
+        let approved = action.content.approved.as_ref()?;
+        let RequestRef::Attempt(_) = request else {
+            return None;
+        };
+        // What cannot be built is said below.
+        let rendered = request_of(self.keys, action, self.contract).ok()?;
+        let account = approved.account.as_deref();
+        let digest = digest_of(self.keys, action, Some(&rendered), account);
+        (digest != approved.digest).then(|| {
+            let proposal = approved.proposal;
+            format!("what would be sent is not what was shown when {proposal} was approved")
+        })
     }
 
     fn key(&self, epoch: Epoch) -> String {
@@ -303,7 +327,9 @@ pub(crate) fn effect_request(
         reference: &reference,
     };
     // The same instant on every attempt, so that the bytes are the same.
-    let mut request = contract.effect_request_recorded_at(&input, action.intent.submitted_at)?;
+    let approved = content.approved.as_ref();
+    let as_of = approved.map_or(action.intent.submitted_at, |approved| approved.as_of);
+    let mut request = contract.effect_request_recorded_at(&input, as_of)?;
     // So is the trace. It correlates only: neither key nor fingerprint know of it.
     if let (Some(header), Some(trace)) = (contract.trace_header(), &content.trace) {
         request

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use factum_core::ActionId;
+use factum_core::{ActionId, ProposalId};
 use factum_store::{StoreError, StoreErrorKind};
 
 /// Why a request was not carried out. Nothing was recorded unless the code's page says so.
@@ -21,6 +21,8 @@ pub struct Problem {
     pub remedy: Box<str>,
     /// The action that it is about.
     pub action: Option<ActionId>,
+    /// The proposal that it is about.
+    pub proposal: Option<Box<ProposalId>>,
     /// Not before this long.
     pub retry_after: Option<Duration>,
 }
@@ -100,6 +102,12 @@ codes! {
     BeyondGrant "F1062" "beyond-grant" 403 "the grant does not go that far";
     UnknownName "F1063" "unknown-name" 404 "nothing of this name is registered";
     NameTaken "F1064" "name-taken" 409 "something of this name is registered already";
+    ApprovalRequired "F1080" "approval-required" 403 "the operation asks for an approval before anything is sent";
+    UnknownProposal "F1081" "unknown-proposal" 404 "there is no such proposal";
+    ProposalClosed "F1082" "proposal-closed" 409 "the proposal is not open to a decision any more";
+    ProposalChanged "F1083" "proposal-changed" 409 "what would be sent is not what the decision names";
+    ProposalOpen "F1084" "proposal-open" 409 "the identity has another proposal that waits for a decision";
+    NotTheirDecision "F1085" "not-their-decision" 403 "the principal may not approve this proposal";
 }
 
 impl Code {
@@ -128,6 +136,7 @@ impl Problem {
             rule: rule.into(),
             remedy: remedy.into(),
             action: None,
+            proposal: None,
             retry_after: None,
         }
     }
@@ -137,6 +146,15 @@ impl Problem {
     pub fn about(self, action: ActionId) -> Self {
         Self {
             action: Some(action),
+            ..self
+        }
+    }
+
+    /// The same, about this proposal.
+    #[must_use]
+    pub fn about_proposal(self, id: ProposalId) -> Self {
+        Self {
+            proposal: Some(Box::new(id)),
             ..self
         }
     }

@@ -539,9 +539,13 @@ impl Shared {
         }
     }
 
-    /// The contract that is pinned in an action: the current one, one that was read before, or the text that was kept.
+    /// The contract that is pinned in an action.
     pub(crate) async fn pinned_contract(&self, record: &Record) -> Option<Arc<Contract>> {
-        let digest = record.action.content.contract;
+        self.contract(record.action.content.contract).await
+    }
+
+    /// The contract of this digest: a current one, one that was read before, or the text that was kept.
+    pub(crate) async fn contract(&self, digest: [u8; 32]) -> Option<Arc<Contract>> {
         let known = self
             .contracts
             .read()
@@ -554,14 +558,14 @@ impl Shared {
         let text = match self.store.contract(digest).await {
             Ok(text) => text?,
             Err(error) => {
-                tracing::error!(action = %record.id(), %error, "the pinned contract cannot be read");
+                tracing::error!(%error, "a pinned contract cannot be read");
                 return None;
             }
         };
         let contract = match Contract::from_kept(&text) {
             Ok(contract) => Arc::new(contract),
             Err(error) => {
-                tracing::error!(action = %record.id(), ?error, "the pinned contract cannot be read by this version");
+                tracing::error!(?error, "a pinned contract cannot be read by this version");
                 return None;
             }
         };

@@ -8,7 +8,7 @@ use factum_core::{Fact, Known, Span, Timestamp, permit};
 use factum_store::{Action, Claim, NextRow, Record};
 
 use super::gate::Heard;
-use super::held::{conditions, in_flight_row};
+use super::held::{approval_void, conditions, in_flight_row};
 use super::{ActionId, Command, Driver};
 use crate::directory::Directory;
 use factum_core::permission::Marked;
@@ -44,7 +44,7 @@ impl Driver {
             return None;
         }
         let lets = |directory: &Directory| directory.still_lets(action, now).is_ok();
-        if !view.directory.is_none_or(lets) {
+        if !view.directory.is_none_or(lets) || approval_void(action, &view).is_some() {
             return None;
         }
         let known = Known::default();

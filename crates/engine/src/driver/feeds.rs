@@ -82,6 +82,8 @@ mod tests {
         let policy = DestinationPolicy {
             gate,
             place: None,
+            account: None,
+            contracts: BTreeMap::new(),
             operations: BTreeMap::new(),
             any_operation: None,
         };

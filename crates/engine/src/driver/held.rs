@@ -7,7 +7,7 @@ use factum_core::{
     due_fact, permit,
 };
 use factum_store::record::name_facts;
-use factum_store::{Claim, NextRow, Record};
+use factum_store::{Action, Claim, NextRow, Record};
 
 use crate::directory::Directory;
 
@@ -48,6 +48,10 @@ pub(super) struct View<'a> {
     pub(super) account_in_doubt: bool,
     /// The destination's base address.
     pub(super) place: Option<&'a str>,
+    /// The configured account there.
+    pub(super) account: Option<&'a str>,
+    /// The digest of the operation's present contract; zeros where it has none.
+    pub(super) contract: [u8; 32],
     /// Since when its credential is the present one, where it changed.
     pub(super) credential_since: Option<Timestamp>,
     /// Who may do what, where somebody says.
@@ -248,9 +252,32 @@ fn authority_lost(record: &Record, view: &View) -> Option<Fact> {
     if record.status().is_settled() || record.known.is_withdrawn() {
         return None;
     }
-    let missing = view.directory?.still_lets(&record.action, view.now).err()?;
-    let why = missing.why().to_owned();
+    let directory = view.directory;
+    let missing = directory.and_then(|known| known.still_lets(&record.action, view.now).err());
+    let why = match missing {
+        Some(missing) => missing.why().to_owned(),
+        None => approval_void(&record.action, view)?,
+    };
     Some(Fact::AuthorityLost { why })
+}
+
+/// Why an approval does not cover what would be sent now, if it does not (R23).
+pub(super) fn approval_void(action: &Action, view: &View) -> Option<String> {
+    let content = &action.content;
+    let approved = content.approved.as_ref()?;
+    let changed = if view.contract != content.contract {
+        "the contract"
+    } else if view.place != content.place.as_deref() {
+        "the destination's address"
+    } else if view.account != approved.account.as_deref() {
+        "the account"
+    } else {
+        return None;
+    };
+    let proposal = approved.proposal;
+    Some(format!(
+        "{changed} has changed since {proposal} was approved"
+    ))
 }
 
 fn write_or_rest(record: &Record, facts: Vec<Fact>, next: &Next, now: Timestamp) -> Decision {

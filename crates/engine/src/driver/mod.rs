@@ -41,6 +41,10 @@ pub struct DestinationPolicy {
     pub gate: GateSettings,
     /// Its base address, where it has one: see [`factum_store::Content::place`].
     pub place: Option<String>,
+    /// The configured account there.
+    pub account: Option<String>,
+    /// The digests of its operations' contracts, by name: what was approved under another one is not sent (R23).
+    pub contracts: BTreeMap<String, [u8; 32]>,
     /// The current promises of its operations, by name.
     pub operations: BTreeMap<String, Promises>,
     /// What counts for operations that are not named.
@@ -353,6 +357,10 @@ impl Driver {
             account_in_doubt: self.accounts_in_doubt.contains(&scope.destination),
             credential_since: self.credentials_since.get(&scope.destination).copied(),
             place: policy.and_then(|policy| policy.place.as_deref()),
+            account: policy.and_then(|policy| policy.account.as_deref()),
+            contract: policy
+                .and_then(|policy| policy.contracts.get(&scope.operation).copied())
+                .unwrap_or_default(),
             directory: self.directory.as_deref(),
             no_sends: self.paused || self.stopping,
             no_questions: self.stopping,

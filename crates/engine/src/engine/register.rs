@@ -197,7 +197,7 @@ impl Engine {
         Ok(())
     }
 
-    async fn register(&self, changes: Vec<Change>) -> Result<Registered, Problem> {
+    pub(super) async fn register(&self, changes: Vec<Change>) -> Result<Registered, Problem> {
         let registered = self.shared.store.change(changes).await?;
         // From here on nothing is let in, or sent, that rests on what was changed.
         self.refresh_directory().await?;

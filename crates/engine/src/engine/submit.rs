@@ -8,7 +8,7 @@ use factum_store::{Action, Admission, Admitted, AskedBy, Record, Reserved};
 
 use super::{Engine, Submitted, random_u64};
 use crate::admission::Terms;
-use crate::destination::{Destination, Operation};
+use crate::destination::{Destination, Operation, own_name};
 use crate::directory::{Act, Caller, Missing};
 use crate::failpoint::{CrashPoint, reach};
 use crate::problem::{Code, Problem};
@@ -17,7 +17,7 @@ use crate::submission::{Checked, Submission};
 use tokio::sync::oneshot;
 
 /// How often a submission is decided anew because what it rests on has changed. Each time somebody changed authority.
-const DECIDED_MAX: usize = 16;
+pub(super) const DECIDED_MAX: usize = 16;
 
 /// The amount that a submission moves, where it matters.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +33,7 @@ impl Moves {
         Self(found.map(|found| (found.number, found.currency)))
     }
 
-    fn asked_by(&self, caller: &Caller) -> AskedBy {
+    pub(super) fn asked_by(&self, caller: &Caller) -> AskedBy {
         AskedBy {
             principal: caller.principal.clone(),
             grant: caller.grant.clone(),
@@ -132,7 +132,7 @@ impl Engine {
     }
 
     /// What is to be recorded, and what it moves, if the caller has the authority for it.
-    async fn authorized(
+    pub(super) async fn authorized(
         &self,
         mut checked: Checked,
         caller: &Caller,
@@ -143,9 +143,10 @@ impl Engine {
         let scope = &checked.scope;
         let (destination, operation) =
             self.operation(&caller.tenant, &scope.destination, &scope.operation)?;
-        let moves = match caller.grant {
-            Some(_) => Moves::of(operation, &checked.payload),
-            None => Moves::default(),
+        let moves = if caller.grant.is_some() || operation.approval.is_some() {
+            Moves::of(operation, &checked.payload)
+        } else {
+            Moves::default()
         };
         let act = Act {
             tenant: &caller.tenant,
@@ -197,6 +198,8 @@ impl Engine {
             let (admission, moves) = self
                 .authorized(checked.clone(), caller, reserved, now)
                 .await?;
+            self.needs_no_approval(&admission.action, caller, &moves)
+                .await?;
             self.join_or_room(&admission.action).await?;
             let room = self.take(caller, &admission.action, &moves, now).await?;
             reach(CrashPoint::C1);
@@ -210,6 +213,39 @@ impl Engine {
             self.refresh_directory().await?;
         }
         Ok(Admitted::Stale)
+    }
+
+    /// The one place that every submission passes, however it came: what needs an approval is not recorded without one. What is
+    /// recorded already is joined as ever.
+    async fn needs_no_approval(
+        &self,
+        action: &Action,
+        caller: &Caller,
+        moves: &Moves,
+    ) -> Result<(), Problem> {
+        let scope = &action.scope;
+        let destination = self.shared.destinations.get(&scope.destination);
+        let operation = destination.and_then(|found| found.operation(&scope.operation));
+        let asks = operation
+            .and_then(|known| known.approval.as_ref())
+            .is_some_and(|policy| policy.needs_one(&caller.principal, moves.0.as_ref()));
+        if !asks
+            || self
+                .shared
+                .store
+                .find(action.identity_hash)
+                .await?
+                .is_some()
+        {
+            return Ok(());
+        }
+        let rule = format!(
+            "{} at {} asks for an approval before anything is sent",
+            scope.operation,
+            own_name(&scope.tenant, &scope.destination)
+        );
+        let remedy = "propose it with the same body: POST /v1/proposals, or `factum propose`";
+        Err(Problem::new(Code::ApprovalRequired, "", rule, remedy))
     }
 
     /// The hash by which an identity is found. In a store that an older program began, it may be the older one.
@@ -238,7 +274,7 @@ impl Engine {
     }
 
     /// Through the loop: it knows whether a place at the destination's gate is free, and it goes on when a caller went away.
-    async fn admit(&self, admission: Admission) -> Result<Admitted, Problem> {
+    pub(super) async fn admit(&self, admission: Admission) -> Result<Admitted, Problem> {
         let (reply, answer) = oneshot::channel();
         let sent = self
             .messages
@@ -251,7 +287,7 @@ impl Engine {
     }
 
     /// Beyond the bound on unsettled actions only repeats are taken: they join and add nothing.
-    async fn join_or_room(&self, action: &Action) -> Result<(), Problem> {
+    pub(super) async fn join_or_room(&self, action: &Action) -> Result<(), Problem> {
         if self.shared.unsettled.load(Ordering::Relaxed) < self.unsettled_max
             || self
                 .shared
@@ -275,7 +311,7 @@ impl Engine {
         .after(Duration::from_secs(5)))
     }
 
-    async fn admission(
+    pub(super) async fn admission(
         &self,
         (destination, operation): (&Destination, &Operation),
         checked: Checked,
@@ -299,7 +335,7 @@ impl Engine {
         Ok(admission)
     }
 
-    fn operation(
+    pub(super) fn operation(
         &self,
         tenant: &str,
         destination: &str,
@@ -359,26 +395,26 @@ pub(super) fn no_authority(missing: Missing) -> Problem {
 }
 
 /// What it was decided on changed while it was on its way.
-fn stale() -> Problem {
+pub(super) fn stale() -> Problem {
     let rule =
         "what this submission rests on was changed while it was on its way; nothing was recorded";
     let remedy = "try again; the same identity joins";
     Problem::new(Code::StoreUnavailable, "", rule, remedy).after(Duration::from_secs(1))
 }
 
-fn shutting_down() -> Problem {
+pub(super) fn shutting_down() -> Problem {
     let rule = "the engine is shutting down and takes nothing on";
     let remedy = "try again; the same identity joins";
     Problem::new(Code::ShuttingDown, "", rule, remedy).after(Duration::from_secs(2))
 }
 
-fn reserved_again() -> Problem {
+pub(super) fn reserved_again() -> Problem {
     let rule = "an application's transaction is just submitting this identity anew";
     let remedy = "try again; the same identity joins";
     Problem::new(Code::StoreUnavailable, "", rule, remedy).after(Duration::from_secs(1))
 }
 
-fn conflict(first: &Record, members: &[String]) -> Problem {
+pub(super) fn conflict(first: &Record, members: &[String]) -> Problem {
     let named = if members.is_empty() {
         "its content differs".to_owned()
     } else {

@@ -49,6 +49,7 @@ fn destination(name: &str, ledger: &Ledger) -> Destination {
         preference: Preference::Ask,
         finish: false,
         key_template: None,
+        approval: None,
         limits: Limits::default(),
     };
     Destination {

@@ -10,6 +10,7 @@ mod faulty;
 mod forgotten;
 mod operators;
 mod ordered;
+mod proposals;
 mod running;
 mod workers;
 mod world;

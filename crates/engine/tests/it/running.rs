@@ -36,6 +36,7 @@ async fn start(store: &Arc<FaultyStore>, carrier: impl Carrier + 'static) -> Eng
         preference: Preference::Ask,
         finish: false,
         key_template: None,
+        approval: None,
         limits: Limits::default(),
     };
     let destination = Destination {

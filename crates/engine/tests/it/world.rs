@@ -111,6 +111,8 @@ impl World {
         let policy = DestinationPolicy {
             gate,
             place: None,
+            account: None,
+            contracts: BTreeMap::new(),
             operations: BTreeMap::from([("do".to_owned(), promises.clone())]),
             any_operation: None,
         };
@@ -261,6 +263,7 @@ impl World {
                 trace: None,
                 place: None,
                 asked_by: None,
+                approved: None,
             },
         }
     }

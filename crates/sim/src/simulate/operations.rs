@@ -313,6 +313,7 @@ impl Served {
             preference: contract.preference().clone(),
             finish: contract.finish(),
             key_template: None,
+            approval: None,
             limits: setting.limits,
             contract: Some(OperationContract {
                 contract: Arc::new(contract),

@@ -113,6 +113,8 @@ impl World {
             let promises = line.operation.promises.clone();
             let policy = DestinationPolicy {
                 place: None,
+                account: None,
+                contracts: BTreeMap::new(),
                 gate,
                 operations: BTreeMap::from([("do".to_owned(), promises)]),
                 any_operation: None,

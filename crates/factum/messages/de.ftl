@@ -67,6 +67,24 @@ not-in-time = Ihr Auftrag wurde nicht rechtzeitig ausgeführt. Es ist nichts ges
     .agent = Nicht rechtzeitig ausgeführt; es ist nichts geschehen.
     .operator = Die Frist ist abgelaufen; nachweislich ist nichts geschehen.
 
+# Ein Vorschlag: Inhalt, über den Menschen entscheiden, bevor etwas gesendet wird. Nach der Freigabe sagt die Auskunft seiner Aktion, wie es steht.
+
+proposal-pending = Ihr Auftrag wartet auf Freigabe. Er wurde noch nicht gesendet.
+    .agent = Wartet auf Freigabe; es wurde noch nichts gesendet. Nicht noch einmal einreichen und nicht als erledigt melden.
+    .operator = Wartet auf eine Entscheidung; es wurde nichts gesendet.
+proposal-approved = Ihr Auftrag wurde freigegeben.
+    .agent = Freigegeben. Wie es steht, sagt die Auskunft der Aktion.
+    .operator = Freigegeben; siehe die Aktion.
+proposal-declined = Ihr Auftrag wurde nicht freigegeben. Er wurde nicht gesendet.
+    .agent = Nicht freigegeben; es wurde nichts gesendet.
+    .operator = Abgelehnt, oder zurückgezogen von der Person, die ihn gestellt hat; es wurde nichts gesendet.
+proposal-superseded = Ihr Auftrag wurde geändert. Die frühere Fassung wurde nicht gesendet.
+    .agent = Durch einen anderen Inhalt ersetzt; von diesem wurde nichts gesendet. Von der neueren Fassung sprechen.
+    .operator = Ersetzt; von diesem wurde nichts gesendet.
+proposal-expired = Ihr Auftrag wurde nicht rechtzeitig freigegeben. Er wurde nicht gesendet.
+    .agent = Niemand hat rechtzeitig entschieden; es wurde nichts gesendet.
+    .operator = Niemand hat rechtzeitig entschieden; es wurde nichts gesendet.
+
 never-done = Es ist erledigt.
 never-done-too = Ihr Auftrag wurde ausgeführt.
 never-failed = Es ist fehlgeschlagen.

@@ -69,6 +69,24 @@ not-in-time = It was not done in time. Nothing was done.
     .agent = Not done in time; nothing was done.
     .operator = The deadline passed, with proof that nothing happened.
 
+# A proposal: content that people decide on before anything is sent. Once it is approved, its action's own statement says how it stands.
+
+proposal-pending = Your request is waiting for approval. It has not been sent yet.
+    .agent = Waiting for an approval; nothing has been sent yet. Do not submit it again, and do not say that it is done.
+    .operator = Waits for a decision; nothing has been sent.
+proposal-approved = Your request has been approved.
+    .agent = Approved. How it stands is said by the statement of its action.
+    .operator = Approved; see its action.
+proposal-declined = Your request was not approved. It has not been sent.
+    .agent = Not approved; nothing has been sent.
+    .operator = Declined, or withdrawn by whoever asked; nothing has been sent.
+proposal-superseded = Your request was changed. The earlier version has not been sent.
+    .agent = Another content took its place; nothing of this one has been sent. Speak of the newer one.
+    .operator = Superseded; nothing of this one has been sent.
+proposal-expired = Your request was not approved in time. It has not been sent.
+    .agent = Nobody decided in time; nothing has been sent.
+    .operator = Nobody decided in time; nothing has been sent.
+
 # What may not be said, nor anything of the same meaning.
 
 never-done = It is done.

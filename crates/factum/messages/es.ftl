@@ -67,6 +67,24 @@ not-in-time = Su solicitud no se ha realizado a tiempo. No se ha realizado nada.
     .agent = No se ha realizado a tiempo; no se ha realizado nada.
     .operator = El plazo venció, con prueba de que no ocurrió nada.
 
+# Una propuesta: contenido sobre el que deciden personas antes de que se envíe nada. Una vez aprobada, la frase de su acción dice cómo está.
+
+proposal-pending = Su solicitud está pendiente de aprobación. Todavía no se ha enviado.
+    .agent = Pendiente de aprobación; todavía no se ha enviado nada. No la envíe otra vez ni diga que está hecha.
+    .operator = Pendiente de una decisión; no se ha enviado nada.
+proposal-approved = Su solicitud ha sido aprobada.
+    .agent = Aprobada. Cómo está lo dice la frase de su acción.
+    .operator = Aprobada; véase su acción.
+proposal-declined = Su solicitud no ha sido aprobada. No se ha enviado.
+    .agent = No aprobada; no se ha enviado nada.
+    .operator = Denegada, o retirada por quien la pidió; no se ha enviado nada.
+proposal-superseded = Su solicitud se ha modificado. La versión anterior no se ha enviado.
+    .agent = Otro contenido ocupa su lugar; de este no se ha enviado nada. Hable de la versión nueva.
+    .operator = Sustituida; de esta no se ha enviado nada.
+proposal-expired = Su solicitud no fue aprobada a tiempo. No se ha enviado.
+    .agent = Nadie decidió a tiempo; no se ha enviado nada.
+    .operator = Nadie decidió a tiempo; no se ha enviado nada.
+
 never-done = Está hecho.
 never-done-too = Su solicitud se ha realizado.
 never-failed = Ha fallado.

@@ -67,6 +67,24 @@ not-in-time = Votre demande n'a pas été exécutée à temps. Rien n'a été fa
     .agent = Pas exécutée à temps ; rien n'a été fait.
     .operator = Le délai est passé, avec la preuve que rien ne s'est produit.
 
+# Une proposition : un contenu sur lequel des personnes décident avant tout envoi. Une fois approuvée, la phrase de son action dit où elle en est.
+
+proposal-pending = Votre demande attend une approbation. Elle n'a pas encore été envoyée.
+    .agent = En attente d'approbation ; rien n'a encore été envoyé. Ne la soumettez pas une seconde fois et ne dites pas que c'est fait.
+    .operator = En attente d'une décision ; rien n'a été envoyé.
+proposal-approved = Votre demande a été approuvée.
+    .agent = Approuvée. La phrase de son action dit où elle en est.
+    .operator = Approuvée ; voir son action.
+proposal-declined = Votre demande n'a pas été approuvée. Elle n'a pas été envoyée.
+    .agent = Pas approuvée ; rien n'a été envoyé.
+    .operator = Rejetée, ou retirée par la personne qui l'a demandée ; rien n'a été envoyé.
+proposal-superseded = Votre demande a été modifiée. La version précédente n'a pas été envoyée.
+    .agent = Un autre contenu la remplace ; rien de celle-ci n'a été envoyé. Parlez de la nouvelle version.
+    .operator = Remplacée ; rien de celle-ci n'a été envoyé.
+proposal-expired = Votre demande n'a pas été approuvée à temps. Elle n'a pas été envoyée.
+    .agent = Personne n'a décidé à temps ; rien n'a été envoyé.
+    .operator = Personne n'a décidé à temps ; rien n'a été envoyé.
+
 never-done = C'est fait.
 never-done-too = Votre demande a été exécutée.
 never-failed = Cela a échoué.

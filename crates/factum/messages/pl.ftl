@@ -73,6 +73,24 @@ not-in-time = Zlecenie nie zostało wykonane na czas. Nic nie zostało wykonane.
     .agent = Nie wykonano na czas; nic nie zostało wykonane.
     .operator = Termin minął; potwierdzono, że nic się nie stało.
 
+# Propozycja: treść, o której decydują ludzie, zanim cokolwiek zostanie wysłane. Po zatwierdzeniu o stanie mówi zdanie jej akcji.
+
+proposal-pending = Zlecenie czeka na zatwierdzenie. Nie zostało jeszcze wysłane.
+    .agent = Czeka na zatwierdzenie; nic jeszcze nie zostało wysłane. Nie wysyłaj ponownie i nie podawaj jako gotowe.
+    .operator = Czeka na decyzję; nic nie zostało wysłane.
+proposal-approved = Zlecenie zostało zatwierdzone.
+    .agent = Zatwierdzone. O stanie mówi zdanie jego akcji.
+    .operator = Zatwierdzone; zob. akcję.
+proposal-declined = Zlecenie nie zostało zatwierdzone. Nie zostało wysłane.
+    .agent = Nie zatwierdzono; nic nie zostało wysłane.
+    .operator = Odmowa albo wycofane przez osobę, która o nie prosiła; nic nie zostało wysłane.
+proposal-superseded = Zlecenie zostało zmienione. Wcześniejsza wersja nie została wysłana.
+    .agent = Zastąpiła je inna treść; z tej nic nie zostało wysłane. Mów o nowszej wersji.
+    .operator = Zastąpione; z tej wersji nic nie zostało wysłane.
+proposal-expired = Zlecenie nie zostało zatwierdzone na czas. Nie zostało wysłane.
+    .agent = Nikt nie zdecydował na czas; nic nie zostało wysłane.
+    .operator = Nikt nie zdecydował na czas; nic nie zostało wysłane.
+
 never-done = Gotowe.
 never-done-too = Zlecenie zostało wykonane.
 never-failed = Nie udało się.

@@ -3,10 +3,11 @@
 use factum_core::identity::{Identity, Scope};
 use factum_core::{ActionId, IdentityHash};
 use factum_engine::submission::{ConversationRef, EventRef};
-use factum_engine::{Code, Problem, Submission};
+use factum_engine::{Ask, Code, Problem, Submission};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::proposals::ProposalAnswer;
 #[cfg(feature = "sqlite")]
 use crate::{DEFAULT_PRINCIPAL, DEFAULT_TENANT};
 use crate::{Factum, Submitted};
@@ -155,6 +156,17 @@ impl<'a> ActionBuilder<'a> {
         match self.problem {
             Some(problem) => Err(problem),
             None => self.factum.submit(self.submission).await,
+        }
+    }
+
+    /// Proposes it instead: nothing is sent before it is approved ([`Factum::approve`]).
+    ///
+    /// # Errors
+    /// [`Problem`]; nothing was recorded then.
+    pub async fn propose(self, ask: Ask) -> Result<ProposalAnswer, Problem> {
+        match self.problem {
+            Some(problem) => Err(problem),
+            None => self.factum.propose(self.submission, ask).await,
         }
     }
 

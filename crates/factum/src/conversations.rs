@@ -13,13 +13,15 @@ pub(crate) mod watch;
 
 use factum_core::ActionId;
 use factum_core::statement::StatementKey;
-use factum_engine::{Code, Engine, Problem};
+use factum_engine::proposal::ProposalState;
+use factum_engine::{Caller, Code, Engine, Problem, ProposalFilter};
 use factum_store::{EntryFilter, Filter, Kind, Record};
 
 pub use self::view::{ConversationView, CorrectionView, InConversation, ToldAnswer, ToldView};
 
 use self::keep::{DUE, Kept, named};
 use self::told::{How, Log, Now, Told};
+use crate::proposals::ProposalView;
 use crate::statements::claims::Claims;
 use crate::statements::{Audience, Locale, Reader, Words};
 use crate::teller::Teller;
@@ -94,6 +96,12 @@ impl<'a> Conversations<'a> {
         reader: Reader,
     ) -> Result<ConversationView, Problem> {
         let (records, complete) = self.records(tenant, id).await?;
+        let proposals = self.proposals(tenant, id, reader).await?;
+        if records.is_empty() && proposals.is_empty() {
+            let rule = format!("nothing was asked for in a conversation {id:?}, and nothing told");
+            let remedy = "send its name as the submissions have it in `conversation.id`";
+            return Err(Problem::new(Code::UnknownConversation, "", rule, remedy));
+        }
         let mut actions = Vec::with_capacity(records.len());
         for record in records {
             let place = Place {
@@ -124,8 +132,35 @@ impl<'a> Conversations<'a> {
                 .filter(|one| one.correction.is_some())
                 .count(),
             actions,
+            proposals,
             complete,
         })
+    }
+
+    /// What was proposed in a conversation and is no action.
+    async fn proposals(
+        &self,
+        tenant: &str,
+        id: &str,
+        reader: Reader,
+    ) -> Result<Vec<ProposalView>, Problem> {
+        let whole = Caller::trusted(tenant, "the engine");
+        let filter = ProposalFilter {
+            conversation: Some(id.to_owned()),
+            limit: ACTIONS_MAX,
+            ..ProposalFilter::default()
+        };
+        let mut found = self.engine.proposals(&whole, filter).await?;
+        found.retain(|one| match one.state {
+            ProposalState::Pending | ProposalState::Declined | ProposalState::Expired => true,
+            // The one that took its place is here, or its action is.
+            ProposalState::Superseded | ProposalState::Approved => false,
+        });
+        found.sort_by_key(|one| one.id);
+        let views = found.iter();
+        Ok(views
+            .map(|one| ProposalView::of(self.engine, self.teller, one, reader))
+            .collect())
     }
 
     /// The actions that were asked for in a conversation, and those that it was told of: oldest first.
@@ -148,11 +183,6 @@ impl<'a> Conversations<'a> {
             if records.iter().all(|record| record.id() != action) {
                 records.push(self.engine.load(action).await?);
             }
-        }
-        if records.is_empty() {
-            let rule = format!("nothing was asked for in a conversation {id:?}, and nothing told");
-            let remedy = "send its name as the submissions have it in `conversation.id`";
-            return Err(Problem::new(Code::UnknownConversation, "", rule, remedy));
         }
         records.sort_by_key(Record::id);
         let complete = records.len() <= ACTIONS_MAX;

@@ -31,6 +31,7 @@
 //! operation in its own code: [`Builder::carrier`].
 
 pub mod action;
+mod approval;
 pub mod callbacks;
 pub mod config;
 pub mod contact;
@@ -43,6 +44,7 @@ pub mod outbox;
 mod pickup;
 #[cfg(feature = "postgres")]
 pub mod postgres;
+pub mod proposals;
 pub mod setup;
 pub mod start;
 pub mod statements;
@@ -58,13 +60,15 @@ use conversations::watch::Watch;
 pub use factum_core as core;
 use factum_core::Timestamp;
 pub use factum_core::evidence::{Receipt, Ruling};
-pub use factum_core::{ActionId, Permission, State};
+pub use factum_core::{ActionId, Permission, ProposalId, State};
+pub use factum_engine::canonical;
+pub use factum_engine::proposal::ProposalState;
 pub use factum_engine::reading::read_object;
 pub use factum_engine::submission::{KEY_MAX, WHOLE_MAX};
 pub use factum_engine::{
-    About, Caller, Cancelled, Carried, CarriedRequest, Carrier, Change, Code, Destination,
-    Directory, Engine, Operation, Problem, Reach, Reason, Submission, destination, directory,
-    token_of,
+    About, Ask, Caller, Cancelled, Carried, CarriedRequest, Carrier, Change, Code, Decision,
+    Destination, Directory, Engine, Operation, Problem, ProposalFilter, Reach, Reason, Submission,
+    destination, directory, token_of,
 };
 pub use factum_store::register::{Entry, EntryFilter, EntryKey, EntryVersion, Kind};
 pub use factum_store::{Filter, Record, Restore};
@@ -472,6 +476,9 @@ pub fn problem_json(problem: &Problem) -> serde_json::Value {
     }
     if let Some(action) = problem.action {
         json["action"] = action.to_string().into();
+    }
+    if let Some(proposal) = &problem.proposal {
+        json["proposal"] = proposal.to_string().into();
     }
     if let Some(after) = problem.retry_after {
         json["retry_after"] = after.as_secs().max(1).into();

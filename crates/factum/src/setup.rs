@@ -12,6 +12,7 @@ use factum_engine::driver::gate::GateSettings;
 use factum_engine::{Code, Destination, KeyTemplate, Operation, OperationContract, Problem, Reach};
 use factum_transport::{HttpLimits, SecretRef, Target};
 
+use crate::approval;
 use crate::config::{Config, DestinationConfig, DestinationLimits, GateConfig, TenantConfig};
 use crate::credentials;
 
@@ -267,6 +268,9 @@ fn operation(
     let key_template = key_template
         .transpose()
         .map_err(|error| bad(&format!("{at}/key_template"), error.rule, error.remedy))?;
+    let approval = (settings.approval.as_ref())
+        .map(|written| approval::policy(at, contract, written))
+        .transpose()?;
     let operated = contract
         .clone()
         .with_operator(settings)
@@ -276,6 +280,7 @@ fn operation(
         preference: operated.preference().clone(),
         finish: operated.finish(),
         key_template,
+        approval,
         limits,
         contract: Some(OperationContract {
             contract: Arc::new(operated),

@@ -304,6 +304,7 @@ fn carried(name: String, carrier: Arc<dyn Carrier>) -> Destination {
         preference: Preference::Ask,
         finish: false,
         key_template: None,
+        approval: None,
         limits: Limits::default(),
     };
     Destination {

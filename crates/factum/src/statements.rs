@@ -220,6 +220,19 @@ impl Words<'_> {
         }
     }
 
+    /// What may be said about a proposal: nothing of it was sent, or it is said by its action.
+    pub(crate) fn proposal(&self, name: &'static str) -> StatementView {
+        let never = ["never-done", "never-done-too"];
+        StatementView {
+            key: name,
+            say: self.say(name, &FluentArgs::new()),
+            never_say: never
+                .map(|name| self.said_to_customer(name, &FluentArgs::new()))
+                .into(),
+            locale: self.locale.tag(),
+        }
+    }
+
     /// What would claim more than the evidence supports.
     fn never_say(&self, key: StatementKey, status: &Status) -> Vec<String> {
         let mut names = Vec::new();

@@ -97,6 +97,7 @@ pub(crate) const SUBMIT: Doc = Doc {
         Code::WrongMediaType,
         Code::AuthorityEnded,
         Code::BeyondGrant,
+        Code::ApprovalRequired,
         Code::QueueFull,
         Code::DiskFull,
         Code::ShuttingDown,
@@ -245,7 +246,7 @@ pub(crate) async fn submit(app: &App, mut incoming: Incoming) -> Result<Reply, F
 }
 
 /// A key that came by header is not looked for in the body.
-fn at_header(failure: Failure, from_header: bool) -> Failure {
+pub(crate) fn at_header(failure: Failure, from_header: bool) -> Failure {
     match failure {
         Failure::Problem(mut problem) if from_header && &*problem.member == "/key" => {
             problem.member = IDEMPOTENCY_KEY.into();

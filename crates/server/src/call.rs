@@ -6,7 +6,9 @@ use factum::Code;
 use factum::directory::Scope;
 
 use crate::query::Kind;
-use crate::{actions, admin, callbacks, conversations, destinations, health, register, review};
+use crate::{
+    actions, admin, callbacks, conversations, destinations, health, proposals, register, review,
+};
 
 /// What is said about a call.
 pub(crate) struct Doc {
@@ -76,6 +78,12 @@ calls! {
     Status GET "/v1/actions/{id}" actions::STATUS;
     Evidence GET "/v1/actions/{id}/evidence" actions::EVIDENCE;
     Cancel POST "/v1/actions/{id}/cancel" actions::CANCEL;
+    Propose POST "/v1/proposals" proposals::PROPOSE;
+    Proposals GET "/v1/proposals" proposals::LIST;
+    Proposal GET "/v1/proposals/{id}" proposals::SHOW;
+    Approve POST "/v1/proposals/{id}/approve" proposals::APPROVE;
+    Decline POST "/v1/proposals/{id}/decline" proposals::DECLINE;
+    Supersede POST "/v1/proposals/{id}/supersede" proposals::SUPERSEDE;
     Conversation GET "/v1/conversations/{id}" conversations::SHOW;
     Told POST "/v1/conversations/{id}/told" conversations::TOLD;
     Acknowledge POST "/v1/conversations/{id}/acknowledge" conversations::ACKNOWLEDGE;
@@ -139,7 +147,14 @@ impl Call {
         match self {
             Self::Healthz | Self::Readyz | Self::Deliver => Need::Nothing,
             Self::Document => Need::Token,
-            Self::Submit | Self::Cancel => Need::AnyOf(&[Scope::Submit]),
+            Self::Submit | Self::Cancel | Self::Propose | Self::Supersede => {
+                Need::AnyOf(&[Scope::Submit])
+            }
+            Self::Proposals | Self::Proposal => {
+                Need::AnyOf(&[Scope::Read, Scope::Submit, Scope::Approve, Scope::Review])
+            }
+            Self::Approve => Need::AnyOf(&[Scope::Approve]),
+            Self::Decline => Need::AnyOf(&[Scope::Approve, Scope::Submit]),
             Self::List | Self::Status | Self::Evidence => {
                 Need::AnyOf(&[Scope::Read, Scope::Submit, Scope::Review])
             }

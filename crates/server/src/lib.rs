@@ -18,6 +18,7 @@ mod headers;
 mod health;
 mod incoming;
 pub mod openapi;
+mod proposals;
 mod query;
 mod register;
 mod reply;

@@ -474,7 +474,9 @@ fn changed(entry: &Entry, standing: Standing) -> Result<Option<String>, Problem>
         | Kind::Escalation
         | Kind::Digest
         | Kind::Endpoint
-        | Kind::Delivery => {
+        | Kind::Delivery
+        | Kind::Proposal
+        | Kind::Proposed => {
             let mut body = token_of(entry)?;
             (std::mem::replace(&mut body.standing, standing), body.text())
         }

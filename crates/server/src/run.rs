@@ -18,7 +18,9 @@ use crate::call::{Call, Need};
 use crate::incoming::Incoming;
 use crate::query::Query;
 use crate::reply::{Failure, Reply};
-use crate::{actions, admin, callbacks, conversations, destinations, health, register, review};
+use crate::{
+    actions, admin, callbacks, conversations, destinations, health, proposals, register, review,
+};
 
 /// All calls, and a problem for everything else.
 pub fn router(app: App) -> Router {
@@ -126,6 +128,12 @@ async fn carried_out(app: &App, incoming: Incoming) -> Result<Reply, Failure> {
         Call::Status => actions::status(app, incoming).await,
         Call::Evidence => actions::evidence(app, incoming).await,
         Call::Cancel => actions::cancel(app, incoming).await,
+        Call::Propose => proposals::propose(app, incoming).await,
+        Call::Proposals => proposals::list(app, incoming).await,
+        Call::Proposal => proposals::show(app, incoming).await,
+        Call::Approve => proposals::approve(app, incoming).await,
+        Call::Decline => proposals::decline(app, incoming).await,
+        Call::Supersede => proposals::supersede(app, incoming).await,
         Call::Conversation => conversations::show(app, incoming).await,
         Call::Told => conversations::told(app, incoming).await,
         Call::Acknowledge => conversations::acknowledge(app, incoming).await,

@@ -2,6 +2,7 @@
 
 mod callback;
 mod conversation;
+mod proposal;
 mod register;
 mod request;
 mod status;
@@ -17,6 +18,9 @@ use request::{body, spoken};
 /// The form of an action id.
 pub const ID_PATTERN: &str = "^act_[0-7][0-9a-hjkmnp-tv-z]{25}$";
 
+/// The form of a proposal id.
+pub const PROPOSAL_PATTERN: &str = "^pro_[0-9a-hjkmnp-tv-z]{26}$";
+
 /// All schemas by name, as the OpenAPI document's components.
 #[must_use]
 pub fn components() -> Map<String, Value> {
@@ -25,6 +29,7 @@ pub fn components() -> Map<String, Value> {
         .chain(about_operating())
         .chain(callback::schemas())
         .chain(conversation::schemas())
+        .chain(proposal::schemas())
         .chain(register::schemas());
     all.map(|(name, schema)| (name.to_owned(), schema))
         .collect()
@@ -131,6 +136,10 @@ fn id() -> Value {
     json!({"type": "string", "pattern": ID_PATTERN})
 }
 
+fn proposal_id() -> Value {
+    json!({"type": "string", "pattern": PROPOSAL_PATTERN})
+}
+
 fn words(words: &[&str]) -> Value {
     json!({"type": "string", "enum": words})
 }
@@ -198,6 +207,11 @@ fn problem() -> Value {
             ("rule", said(text(), "What was broken."), true),
             ("remedy", said(text(), "What to do about it."), true),
             ("action", said(id(), "The action that it is about."), false),
+            (
+                "proposal",
+                said(proposal_id(), "The proposal that it is about."),
+                false,
+            ),
             (
                 "retry_after",
                 said(count(), "Seconds; as in the Retry-After header."),

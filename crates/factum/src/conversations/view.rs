@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::told::{How, Told};
+use crate::proposals::ProposalView;
 use crate::view::{StatementView, StatusView, rfc3339};
 
 /// A conversation: what was asked in it, and what may be said.
@@ -12,7 +13,10 @@ pub struct ConversationView {
     pub id: String,
     /// The actions, oldest first.
     pub actions: Vec<InConversation>,
-    /// How many of them have a correction due.
+    /// What was asked for and people decide on first, oldest first: what waits, and what came to nothing. An approved one is among the
+    /// actions.
+    pub proposals: Vec<ProposalView>,
+    /// How many of the actions have a correction due.
     pub corrections_due: usize,
     /// These are all; else the newest.
     pub complete: bool,

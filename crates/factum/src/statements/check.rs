@@ -64,6 +64,9 @@ impl May {
         match key {
             Some(key) => Self::Say(key),
             None if name.starts_with("never-") => Self::Anything,
+            // What was approved may be on its way; of all other proposals it is known that nothing was sent.
+            None if name == "proposal-approved" => Self::Nothing,
+            None if name.starts_with("proposal-") => Self::Say(StatementKey::Recorded),
             None => Self::Nothing,
         }
     }

@@ -38,6 +38,14 @@ fn conversation() -> Value {
         &[
             ("id", text(), true),
             ("actions", json!({"type": "array", "items": action}), true),
+            (
+                "proposals",
+                said(
+                    list("ProposalRow"),
+                    "What was asked for and people decide on first: what waits, and what came to nothing.",
+                ),
+                true,
+            ),
             ("corrections_due", count(), true),
             (
                 "complete",

@@ -28,6 +28,12 @@ fn opened_by(method: &str, path: &str) -> (&'static [&'static str], bool) {
         (_, path) if path.starts_with("/v1/conversations/") || path == "/v1/corrections" => {
             (&["submit", "review", "admin"], false)
         }
+        ("post", "/v1/proposals" | "/v1/proposals/{id}/supersede") => (&["submit", "admin"], false),
+        ("get", "/v1/proposals" | "/v1/proposals/{id}") => {
+            (&["submit", "read", "approve", "review", "admin"], false)
+        }
+        ("post", "/v1/proposals/{id}/approve") => (&["approve", "admin"], false),
+        ("post", "/v1/proposals/{id}/decline") => (&["submit", "approve", "admin"], false),
         ("get", "/v1/callbacks") => (&["callback", "admin"], false),
         ("post", "/v1/destinations/{name}/state") => (&["admin"], false),
         (_, path)
@@ -124,7 +130,12 @@ async fn furnish(world: &World, tenant: &str, boss: &str) -> Value {
         "payload": {"n": "event", "behave": "done"},
     });
     let event = post("/v1/actions", event).await;
-    json!({"action": made.json()["id"], "event": event["id"], "token": token["name"]})
+    let mut wish = submission("proposed", "done");
+    wish["conversation"] = json!({"id": format!("conv-{tenant}")});
+    let proposal = post("/v1/proposals", wish).await;
+    json!({
+        "action": made.json()["id"], "event": event["id"], "token": token["name"], "proposal": proposal["proposal"]["id"],
+    })
 }
 
 #[tokio::test]
@@ -146,6 +157,7 @@ async fn nothing_of_a_tenant_is_visible_to_or_resolves_for_another() {
     );
 
     let unknown = "act_00000000000000000000000000";
+    let no_proposal = "pro_00000000000000000000000000";
     for (method, path) in routes() {
         let (_, operator) = opened_by(&method, &path);
         if operator || !path.starts_with("/v1/") {
@@ -155,6 +167,9 @@ async fn nothing_of_a_tenant_is_visible_to_or_resolves_for_another() {
         // What the other tenant has under this name, and what nobody has.
         let (theirs, nobodys) = match path.as_str() {
             "/v1/conversations/{id}" => ("conv-globex".to_owned(), "conv-nobody".to_owned()),
+            path if path.starts_with("/v1/proposals/") => {
+                (word("proposal"), no_proposal.to_owned())
+            }
             path if path.contains("{id}") => (word("action"), unknown.to_owned()),
             path if path.starts_with("/v1/tokens/") => (word("token"), "0".repeat(16)),
             // Names that both have are each one's own; so only listings can cross.
@@ -165,6 +180,9 @@ async fn nothing_of_a_tenant_is_visible_to_or_resolves_for_another() {
         let ask = async |name: &str| {
             let body = match path.rsplit('/').next().unwrap() {
                 "verdict" => json!({"verdict": "happened", "why": "a guess"}),
+                "approve" => json!({"digest": "0".repeat(64)}),
+                "decline" => json!({"reason": "a guess"}),
+                "supersede" => submission("proposed", "done"),
                 "state" => json!({"standing": "revoked", "why": "a guess"}),
                 // One's own conversation, and somebody else's action.
                 "told" | "acknowledge" => json!({"action": name, "version": 1}),
@@ -211,6 +229,10 @@ async fn listings_and_searches_show_a_tenant_its_own_alone() {
             continue;
         }
         let mut targets = vec![path.clone()];
+        if path == "/v1/proposals" {
+            let searches = ["state=pending", "destination=crm", "conversation=conv-acme"];
+            targets.extend(searches.map(|search| format!("{path}?{search}")));
+        }
         if path == "/v1/actions" {
             for search in [
                 "key=order/same",
@@ -229,6 +251,11 @@ async fn listings_and_searches_show_a_tenant_its_own_alone() {
                 assert!(!listed.text.contains(name), "{target}: {}", listed.text);
             }
             assert!(!listed.text.contains("globex"), "{target}: {}", listed.text);
+            let proposed = target.starts_with("/v1/proposals");
+            assert!(
+                !proposed || listed.text.contains(own["proposal"].as_str().unwrap()),
+                "{target}"
+            );
             let has_own = target.starts_with("/v1/actions") || target == "/v1/review";
             assert!(
                 !has_own || listed.text.contains(own["action"].as_str().unwrap()),
@@ -264,7 +291,7 @@ async fn a_grant_is_no_way_to_what_is_for_others() {
     let world = World::start().await;
     let acme = world.tenant("acme").await;
     let own = furnish(&world, "acme", &acme).await;
-    let wish = json!({"principal": "agent", "grant": "night", "scopes": ["submit", "read", "review", "callback"]});
+    let wish = json!({"principal": "agent", "grant": "night", "scopes": ["submit", "read", "approve", "review", "callback"]});
     let made = world
         .call_as(&acme, "POST", "/v1/tokens", &[], &wish.to_string())
         .await
@@ -274,11 +301,16 @@ async fn a_grant_is_no_way_to_what_is_for_others() {
         if !path.contains("{id}") || path.starts_with("/v1/conversations/") {
             continue;
         }
-        let id = own["action"].as_str().unwrap();
-        let body = if path.ends_with("verdict") {
-            json!({"verdict": "happened", "why": "a guess"}).to_string()
-        } else {
-            String::new()
+        let proposed = path.starts_with("/v1/proposals/");
+        let id = own[if proposed { "proposal" } else { "action" }]
+            .as_str()
+            .unwrap();
+        let body = match path.rsplit('/').next().unwrap() {
+            "verdict" => json!({"verdict": "happened", "why": "a guess"}).to_string(),
+            "approve" => json!({"digest": "0".repeat(64)}).to_string(),
+            "decline" => json!({"reason": "a guess"}).to_string(),
+            "supersede" => submission("proposed", "done").to_string(),
+            _ => String::new(),
         };
         let target = path.replace("{id}", id);
         let method = method.to_uppercase();
@@ -294,11 +326,18 @@ async fn a_grant_is_no_way_to_what_is_for_others() {
         let refused = world.call_as(token, "GET", target, &[], "").await;
         assert_eq!(refused.status, 403, "{target}: {}", refused.text);
     }
-    for target in ["/v1/actions", "/v1/review", "/v1/actions?key=order/same"] {
+    for target in [
+        "/v1/actions",
+        "/v1/review",
+        "/v1/actions?key=order/same",
+        "/v1/proposals",
+    ] {
         let listed = world.call_as(token, "GET", target, &[], "").await.text;
-        assert!(
-            !listed.contains(own["action"].as_str().unwrap()),
-            "{target}: {listed}"
-        );
+        for own in [&own["action"], &own["proposal"]] {
+            assert!(
+                !listed.contains(own.as_str().unwrap()),
+                "{target}: {listed}"
+            );
+        }
     }
 }

@@ -22,6 +22,7 @@ mod examples;
 mod hooks;
 mod operate;
 mod pattern;
+mod proposals;
 mod race;
 mod refuse;
 mod review;

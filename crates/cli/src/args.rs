@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     admin, callbacks, cancel, contract, conversation, destination, doctor, evidence, explain, list,
-    register, review, serve, status, submit, testbed, transfer, watch,
+    proposal, register, review, serve, status, submit, testbed, transfer, watch,
 };
 use crate::failure::Failure;
 use crate::out::Out;
@@ -47,6 +47,18 @@ pub(crate) enum Command {
     /// Submit one action, or a file of them
     #[command(after_help = submit::HELP)]
     Submit(Box<submit::Args>),
+    /// Ask for a decision on one action before anything is sent
+    #[command(after_help = proposal::PROPOSE_HELP)]
+    Propose(Box<proposal::Wish>),
+    /// Approve exactly what a proposal's digest names
+    #[command(after_help = proposal::APPROVE_HELP)]
+    Approve(proposal::ApproveArgs),
+    /// Decline a proposal, or withdraw your own
+    #[command(after_help = proposal::DECLINE_HELP)]
+    Decline(proposal::DeclineArgs),
+    /// Proposals: list, show, supersede
+    #[command(subcommand, after_help = proposal::HELP)]
+    Proposal(proposal::Proposals),
     /// Show one action as it stands
     #[command(after_help = status::HELP)]
     Status(status::Args),
@@ -154,6 +166,10 @@ impl Command {
             Self::Destination(command) => destination::run(command, config, out).await,
             Self::Contract(command) => contract::run(command, config, out).await,
             Self::Submit(args) => submit::run(*args, config, out).await,
+            Self::Propose(wish) => proposal::propose(&wish, config, out).await,
+            Self::Approve(args) => proposal::approve(args, config, out).await,
+            Self::Decline(args) => proposal::decline(args, config, out).await,
+            Self::Proposal(command) => command.run(config, out).await,
             Self::Status(args) => status::run(args, config, out).await,
             Self::List(args) => list::run(args, config, out).await,
             Self::Watch(args) => watch::run(args, config, out).await,

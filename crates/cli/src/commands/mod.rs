@@ -13,6 +13,7 @@ pub(crate) mod explain;
 pub(crate) mod list;
 #[cfg(feature = "proof")]
 pub(crate) mod model;
+pub(crate) mod proposal;
 pub(crate) mod register;
 pub(crate) mod review;
 pub(crate) mod serve;

@@ -106,7 +106,7 @@ pub(crate) const LIST: Doc = Doc {
         Param::new("conversation", Kind::Text, "asked for in this conversation"),
         Param::new(
             "after",
-            Kind::Text,
+            Kind::Proposal,
             "continues a listing: `next_after` of the page before",
         ),
         LIMIT_PARAM,
@@ -229,16 +229,11 @@ pub(crate) async fn list(app: &App, incoming: Incoming) -> Result<Reply, Failure
     let query = &incoming.query;
     let text = |name: &str| query.text(name).map(str::to_owned);
     let limit = query.parsed("limit").unwrap_or(LIMIT);
-    let after = query.text("after").map(|text| id_of("after", text));
-    let after = after.transpose().map_err(|_| {
-        let remedy = "send `next_after` as it was answered";
-        Failure::new(Code::BadQuery, "after", "it is no proposal's id", remedy)
-    })?;
     let filter = ProposalFilter {
         state: query.text("state").and_then(ProposalState::from_word),
         destination: text("destination"),
         conversation: text("conversation"),
-        after,
+        after: query.parsed("after"),
         limit: limit + 1,
     };
     let continued = filter.conversation.is_none();

@@ -3,7 +3,7 @@
 
 use axum::extract::Query as Pairs;
 use axum::http::Uri;
-use factum::{ActionId, Code};
+use factum::{ActionId, Code, ProposalId};
 use serde_json::{Value, json};
 
 use crate::call::Param;
@@ -16,6 +16,8 @@ pub(crate) enum Kind {
     Text,
     /// An action id.
     Id,
+    /// A proposal's id.
+    Proposal,
     /// A whole number within these bounds.
     Number(u64, u64),
     /// One of these words.
@@ -98,6 +100,10 @@ impl Kind {
                 .parse::<ActionId>()
                 .map(|_| ())
                 .map_err(|error| bad(name, &error.to_string(), "send the id as it was answered")),
+            Self::Proposal => value
+                .parse::<ProposalId>()
+                .map(|_| ())
+                .map_err(|error| bad(name, &error.to_string(), "send the id as it was answered")),
             Self::Number(least, most) => match value.parse::<u64>() {
                 Ok(number) if (least..=most).contains(&number) => Ok(()),
                 Ok(_) | Err(_) => {
@@ -125,6 +131,9 @@ impl Kind {
         match self {
             Self::Text => json!({"type": "string", "pattern": r"^[^\u0000-\u001f\u007f-\u009f]+$"}),
             Self::Id => json!({"type": "string", "pattern": crate::schema::ID_PATTERN}),
+            Self::Proposal => {
+                json!({"type": "string", "pattern": crate::schema::PROPOSAL_PATTERN})
+            }
             Self::Number(least, most) => {
                 json!({"type": "integer", "minimum": least, "maximum": most})
             }

@@ -108,7 +108,9 @@ impl Topic {
             | Kind::Usage
             | Kind::Told
             | Kind::Endpoint
-            | Kind::Delivery => None,
+            | Kind::Delivery
+            | Kind::Proposal
+            | Kind::Proposed => None,
         }
     }
 }

@@ -6,6 +6,10 @@ use serde_json::{Value, json};
 /// The id that examples show.
 pub(crate) const ID: &str = "act_01m8pgz133em6s2wb1kb9ew5mg";
 
+/// The id of a proposal that examples show, and the digest of what it would do.
+pub(crate) const PROPOSAL: &str = "pro_01m8pgz133em6s2wb1kb9ew5mg";
+pub(crate) const DIGEST: &str = "8a1f5c0e9b7d3a2f8a1f5c0e9b7d3a2f8a1f5c0e9b7d3a2f8a1f5c0e9b7d3a2f";
+
 /// The name of a token that examples show.
 const TOKEN: &str = "5f0c9a17b2e4d638";
 
@@ -16,6 +20,15 @@ pub(super) fn body(operation: &str) -> Option<Value> {
             "destination": "crm", "operation": "contact.add", "key": "conv-91/turn-14/contact", "payload": {"n": "Ana", "mail": "ana@example.com"},
             "summary": "Add Ana to the contacts", "conversation": {"id": "conv-91", "turn": 14, "asked": "please keep my address"},
         }),
+        "propose" => json!({
+            "destination": "crm", "operation": "contact.add", "key": "conv-92/turn-3/contact", "payload": {"n": "Ben"},
+            "summary": "Add Ben to the contacts", "expires_at": "2099-12-24T12:00:00Z",
+        }),
+        "supersede" => {
+            json!({"destination": "crm", "operation": "contact.add", "payload": {"n": "Benjamin"}})
+        }
+        "approve" => json!({"digest": DIGEST, "reason": "he asked for it in writing"}),
+        "decline" => json!({"reason": "he is in the contacts already"}),
         "cancel" => json!({"by": "ana", "why": "she changed her mind"}),
         "told" => json!({"action": ID, "version": 3, "statement": "not-done", "locale": "en"}),
         "acknowledge" => json!({"action": ID, "version": 3}),
@@ -50,6 +63,7 @@ pub(super) fn body(operation: &str) -> Option<Value> {
 pub(super) fn path(operation: &str, parameter: &str) -> Option<&'static str> {
     let example = match (operation, parameter) {
         ("conversation" | "told" | "acknowledge", "id") => "conv-91",
+        ("proposal" | "supersede" | "approve" | "decline", "id") => PROPOSAL,
         ("status" | "evidence" | "cancel" | "verdict" | "check_again", "id") => ID,
         ("destination" | "set_destination_state", "name") => "crm",
         ("tenant" | "set_tenant_state", "name") => "acme",

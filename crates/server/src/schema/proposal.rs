@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::request::{body, spoken};
 use super::{
     count, id, instant, list, named, nullable, object, proposal_id, said, submission, text, words,
 };
@@ -35,8 +36,12 @@ fn request() -> Value {
     let expires = "It may be decided on before this, and nothing is sent from then on; as long as the operation's policy says where \
                    nothing is said.";
     let supersedes = "The proposal whose place it takes.";
-    schema["properties"]["expires_at"] = said(instant(), expires);
-    schema["properties"]["supersedes"] = said(proposal_id(), supersedes);
+    for (name, form, says) in [
+        ("expires_at", instant(), expires),
+        ("supersedes", proposal_id(), supersedes),
+    ] {
+        schema["properties"][name] = said(nullable(form), says);
+    }
     schema
 }
 
@@ -218,20 +223,17 @@ fn answer() -> Value {
 }
 
 fn reason(says: &str) -> Value {
-    said(
-        json!({"type": "string", "minLength": 1, "maxLength": 2000}),
-        says,
-    )
+    said(spoken(2_000), says)
 }
 
 fn approve() -> Value {
     let until =
         "Nothing is sent from then on, if that is earlier than the proposal's `expires_at`.";
-    object(
+    body(
         &[
             (
                 "digest",
-                said(text(), "The digest that was looked at."),
+                said(json!({"type": "string"}), "The digest that was looked at."),
                 true,
             ),
             (
@@ -246,5 +248,5 @@ fn approve() -> Value {
 }
 
 fn decline() -> Value {
-    object(&[("reason", reason("Why."), true)], "A no.")
+    body(&[("reason", reason("Why."), true)], "A no.")
 }

@@ -18,6 +18,11 @@ const STORY: &[&str] = &[
     "status",
     "evidence",
     "list_actions",
+    "propose",
+    "list_proposals",
+    "proposal",
+    "supersede",
+    "approve",
     "conversation",
     "told",
     "corrections",
@@ -26,6 +31,7 @@ const STORY: &[&str] = &[
     "review",
     "check_again",
     "verdict",
+    "decline",
     "list_callbacks",
     "add_tenant",
     "tenant",
@@ -60,11 +66,18 @@ const WITHOUT: &[(&str, &str)] = &[(
 )];
 
 /// Operations whose example is refused in this world, and why.
-const REFUSED: &[(&str, u16, &str)] = &[(
-    "check_again",
-    409,
-    "an application's own code offers no lookup",
-)];
+const REFUSED: &[(&str, u16, &str)] = &[
+    (
+        "check_again",
+        409,
+        "an application's own code offers no lookup",
+    ),
+    (
+        "decline",
+        409,
+        "the story has approved it before: what is approved is declined no more",
+    ),
+];
 
 /// Method and path of each operation.
 fn operations(document: &Value) -> BTreeMap<String, (String, String, Value)> {
@@ -174,6 +187,16 @@ fn learn(
     match name {
         "submit" => {
             known.insert(shown("status"), answer["id"].as_str().unwrap().to_owned());
+        }
+        "propose" | "supersede" => {
+            let made = &answer["proposal"];
+            let real = |member: &str| made[member].as_str().unwrap().to_owned();
+            let digest = operations["approve"].2["requestBody"]["content"]["application/json"]
+                ["example"]["digest"]
+                .as_str()
+                .unwrap();
+            known.insert(shown("proposal"), real("id"));
+            known.insert(digest.to_owned(), real("digest"));
         }
         "add_token" => {
             known.insert(shown("token"), answer["name"].as_str().unwrap().to_owned());

@@ -122,6 +122,14 @@ impl Desk {
             .await
     }
 
+    /// The ids of the proposals that a search finds.
+    async fn listed(&self, search: String) -> Vec<Value> {
+        let target = format!("/v1/proposals?{search}");
+        let listed = self.world.get(&target).await.json();
+        let rows = listed["proposals"].as_array().unwrap().clone();
+        rows.iter().map(|row| row["id"].clone()).collect()
+    }
+
     async fn settled(&self, action: &Value) -> Value {
         let target = format!("/v1/actions/{}?wait=30", action["id"].as_str().unwrap());
         self.world.get(&target).await.json()
@@ -249,12 +257,7 @@ async fn an_edit_makes_another_proposal_and_closes_the_first() {
         second["id"],
         "it names the newer one"
     );
-    let listed = async |search: &str| {
-        let target = format!("/v1/proposals?{search}");
-        let listed = desk.world.get(&target).await.json();
-        let rows = listed["proposals"].as_array().unwrap().clone();
-        rows.iter().map(|row| row["id"].clone()).collect::<Vec<_>>()
-    };
+    let listed = |search: &str| desk.listed(search.to_owned());
     assert_eq!(listed("state=pending").await, [second["id"].clone()]);
     assert_eq!(listed("state=superseded").await, [first["id"].clone()]);
     assert_eq!(

@@ -13,6 +13,7 @@ pub mod callbacks;
 pub mod canonical;
 mod carry;
 pub mod clock;
+pub mod cloud_event;
 pub mod destination;
 pub mod directory;
 pub mod driver;

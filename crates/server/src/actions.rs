@@ -7,12 +7,13 @@ use axum::http::{StatusCode, header};
 use factum::core::State;
 use factum::statements::Locale;
 use factum::view::StatusView;
-use factum::{ActionId, Caller, Cancelled, Code, Filter, Submission};
+use factum::{ActionId, Caller, Cancelled, Code, Filter};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::app::App;
 use crate::call::{Doc, Param};
+use crate::event::Form;
 use crate::headers::{IDEMPOTENCY_KEY, idempotency_key, join_identity, prefer_wait};
 use crate::incoming::{Incoming, person, said};
 use crate::query::Kind;
@@ -53,7 +54,8 @@ pub(crate) const SUBMIT: Doc = Doc {
     summary: "Records an action, or joins the one that its identity names.",
     says: "What is answered with 201 or 200 is durable. A repeat with the same identity and content is answered with 200 and \
            the same action, whatever its state, and nothing is sent again by it; after a timeout or a broken connection, \
-           repeat it. Whether it is settled stands in the body: an unknown outcome is a status, not an error.",
+           repeat it. Whether it is settled stands in the body: an unknown outcome is a status, not an error. The submission may be \
+           the data of a CloudEvent, in structured mode or in binary mode (attributes in headers `ce-id` and the like).",
     query: &[],
     headers: &[
         Param::new(
@@ -200,7 +202,8 @@ pub(crate) async fn submit(app: &App, mut incoming: Incoming) -> Result<Reply, F
     let header = idempotency_key(&incoming.parts.headers)?;
     let wait = prefer_wait(&incoming.parts.headers);
     let reader = incoming.reader();
-    let mut submission = Submission::from_json(&incoming.text().await?)?;
+    let form = Form::of(&incoming.parts.headers)?;
+    let mut submission = form.read(&incoming.text().await?)?;
     let from_header = join_identity(&mut submission, header)?;
     let factum = app.factum().clone();
     let submitted = app
@@ -209,7 +212,7 @@ pub(crate) async fn submit(app: &App, mut incoming: Incoming) -> Result<Reply, F
             async move { factum.submit_for(submission, &caller, reader).await }
         })
         .await;
-    let submitted = submitted.map_err(|failure| at_header(failure, from_header))?;
+    let submitted = submitted.map_err(|failure| form.at(at_header(failure, from_header)))?;
     let (mut status, created) = (submitted.status, submitted.created);
     if let Some(wait) = wait.filter(|_| !status.rests())
         && let Ok(id) = status.id.parse::<ActionId>()

@@ -14,6 +14,7 @@ mod call;
 mod callbacks;
 mod conversations;
 mod destinations;
+mod event;
 mod headers;
 mod health;
 mod incoming;

@@ -76,6 +76,10 @@ fn described(call: Call) -> Value {
         }
         operation["requestBody"] =
             json!({"required": required, "content": {"application/json": content}});
+        if call == Call::Submit {
+            let event = json!({"schema": reference("CloudEvent"), "example": examples::event()});
+            operation["requestBody"]["content"][crate::event::STRUCTURED] = event;
+        }
     }
     if call.is_open() {
         operation["security"] = json!([]);

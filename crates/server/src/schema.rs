@@ -41,6 +41,7 @@ fn about_actions() -> Vec<(&'static str, Value)> {
     let withdrawn = [by.clone(), ("why", spoken(2_000), false)];
     vec![
         ("Submission", submission::schema()),
+        ("CloudEvent", submission::event()),
         ("Status", status::schema()),
         ("Problem", problem()),
         ("Evidence", evidence()),

@@ -21,33 +21,34 @@ others; a line whose answer was lost is submitted again, and joins.\n\n\
 Examples:\n  \
 factum submit helpdesk ticket.create --key order-77/refund --payload '{\"ticket\":{\"subject\":\"Refund\"}}' --wait 4s\n  \
 factum submit helpdesk ticket.create --key order-78/refund --payload @ticket.json --param brand=acme\n  \
-factum submit --file actions.jsonl --json";
+factum submit --file actions.jsonl --json\n  \
+factum submit --cloudevent order-paid.json";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The configured account at an outside system
     #[arg(
         value_name = "DESTINATION",
-        required_unless_present = "file",
-        conflicts_with = "file"
+        required_unless_present_any = ["file", "cloudevent"],
+        conflicts_with_all = ["file", "cloudevent"]
     )]
     destination: Option<String>,
     /// What is to be done there
     #[arg(
         value_name = "OPERATION",
-        required_unless_present = "file",
-        conflicts_with = "file"
+        required_unless_present_any = ["file", "cloudevent"],
+        conflicts_with_all = ["file", "cloudevent"]
     )]
     operation: Option<String>,
     /// Your name for this effect: the same for every repeat, another for a second effect
-    #[arg(long, conflicts_with = "file")]
+    #[arg(long, conflicts_with_all = ["file", "cloudevent"])]
     key: Option<String>,
     /// The event that causes it, with --event-id and --effect, in place of a key
     #[arg(
         long,
         value_name = "SOURCE",
         requires = "event_id",
-        conflicts_with_all = ["key", "file"]
+        conflicts_with_all = ["key", "file", "cloudevent"]
     )]
     event_source: Option<String>,
     /// The event's name at its source
@@ -55,7 +56,7 @@ pub(crate) struct Args {
         long,
         value_name = "ID",
         requires = "event_source",
-        conflicts_with_all = ["key", "file"]
+        conflicts_with_all = ["key", "file", "cloudevent"]
     )]
     event_id: Option<String>,
     /// Which of the event's effects
@@ -63,45 +64,48 @@ pub(crate) struct Args {
         long,
         value_name = "NAME",
         requires = "event_source",
-        conflicts_with_all = ["key", "file"]
+        conflicts_with_all = ["key", "file", "cloudevent"]
     )]
     effect: Option<String>,
     /// What is sent: JSON, @FILE, or @- for standard input
-    #[arg(long, value_name = "JSON|@FILE", conflicts_with = "file")]
+    #[arg(long, value_name = "JSON|@FILE", conflicts_with_all = ["file", "cloudevent"])]
     payload: Option<String>,
     /// A value for the contract's templates
-    #[arg(long = "param", value_name = "NAME=VALUE", conflicts_with = "file")]
+    #[arg(long = "param", value_name = "NAME=VALUE", conflicts_with_all = ["file", "cloudevent"])]
     params: Vec<String>,
     /// One line for people, safe to show
-    #[arg(long, value_name = "TEXT", conflicts_with = "file")]
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["file", "cloudevent"])]
     summary: Option<String>,
     /// What it works on at its destination, the same in every action on it (ticket/77)
-    #[arg(long, value_name = "NAME", conflicts_with = "file")]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["file", "cloudevent"])]
     subject: Option<String>,
     /// For whom it is carried out
-    #[arg(long = "for", value_name = "PRINCIPAL", conflicts_with = "file")]
+    #[arg(long = "for", value_name = "PRINCIPAL", conflicts_with_all = ["file", "cloudevent"])]
     on_behalf_of: Option<String>,
     /// The conversation in which it was asked for
-    #[arg(long, value_name = "ID", conflicts_with = "file")]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["file", "cloudevent"])]
     conversation: Option<String>,
     /// The language of whoever asked, as in `de` or `pt-BR`: statements about it are worded in it
-    #[arg(long, value_name = "TAG")]
+    #[arg(long, value_name = "TAG", conflicts_with = "cloudevent")]
     locale: Option<String>,
     /// No effect request from this instant on (RFC 3339)
-    #[arg(long, value_name = "INSTANT", conflicts_with = "file")]
+    #[arg(long, value_name = "INSTANT", conflicts_with_all = ["file", "cloudevent"])]
     deadline: Option<String>,
     /// No send before this instant (RFC 3339)
-    #[arg(long, value_name = "INSTANT", conflicts_with = "file")]
+    #[arg(long, value_name = "INSTANT", conflicts_with_all = ["file", "cloudevent"])]
     not_before: Option<String>,
     /// When the intent was formed (RFC 3339)
-    #[arg(long, value_name = "INSTANT", conflicts_with = "file")]
+    #[arg(long, value_name = "INSTANT", conflicts_with_all = ["file", "cloudevent"])]
     intent_at: Option<String>,
     /// W3C trace context
-    #[arg(long, value_name = "TRACEPARENT", conflicts_with = "file")]
+    #[arg(long, value_name = "TRACEPARENT", conflicts_with_all = ["file", "cloudevent"])]
     trace: Option<String>,
     /// Submissions, one JSON object per line; - for standard input
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
+    /// A CloudEvent in its JSON format, whose data is the submission; - for standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "file")]
+    cloudevent: Option<PathBuf>,
     /// Wait until it is settled or a person is needed, for so long at the most
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = wait::parse)]
     wait: Duration,
@@ -129,7 +133,10 @@ pub(crate) async fn run(args: Args, config: Option<&Path>, out: Out) -> Result<E
         let access = Access::open(config, purpose).await?;
         return submit_file::run(access, options, out).await;
     }
-    let body = body(&args)?;
+    let body = match &args.cloudevent {
+        Some(file) => of_event(file)?,
+        None => body(&args)?,
+    };
     let retry_for = args.retry_for.unwrap_or(Duration::from_secs(5));
     let access = Access::open(config, purpose).await?;
     let local = access.is_local();
@@ -175,6 +182,20 @@ pub(crate) async fn patiently(
         tokio::time::sleep_until(again).await;
         pause = (pause * 2).min(LONGEST);
     }
+}
+
+/// The submission that an event carries.
+fn of_event(file: &Path) -> Result<String, Failure> {
+    let path = file.display().to_string();
+    let text = if path == "-" {
+        std::io::read_to_string(std::io::stdin())
+    } else {
+        std::fs::read_to_string(file)
+    };
+    let text = text.map_err(|error| unreadable(&path, &error))?;
+    let submission = factum::cloud_event::of_json(&text)?;
+    serde_json::to_string(&submission)
+        .map_err(|error| Failure::usage(error.to_string(), "send the event over HTTP"))
 }
 
 /// The body of the submission, with payload and parameters as they were written: numbers keep their form.
@@ -312,6 +333,26 @@ mod tests {
             serde_json::from_str::<Value>(&bare).unwrap()["conversation"]["id"],
             "c1"
         );
+    }
+
+    #[test]
+    fn an_event_becomes_the_submission_that_it_carries() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("event.json");
+        let event = "{\"specversion\":\"1.0\",\"id\":\"e\",\"source\":\"shop\",\"type\":\"paid\",\"data\":{\"destination\":\"crm\",\
+                     \"operation\":\"note.add\",\"effect\":\"note\",\"payload\":{\"amount\":10.00}}}";
+        std::fs::write(&file, event).unwrap();
+        let body = of_event(&file).unwrap();
+        assert!(body.contains("\"payload\":{\"amount\":10.00}"), "{body}");
+        let parsed: Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(parsed["event"], json!({"source": "shop", "id": "e"}));
+        assert_eq!(parsed["effect"], "note");
+        std::fs::write(&file, event.replace("\"id\":\"e\",", "")).unwrap();
+        assert!(of_event(&file).is_err());
+        for words in [["crm", "note.add"], ["--file", "x"]] {
+            let words = [&["submit", "--cloudevent", "e.json"][..], &words].concat();
+            assert!(Cli::try_parse_from(words).is_err());
+        }
     }
 
     #[test]

@@ -59,6 +59,16 @@ pub(super) fn body(operation: &str) -> Option<Value> {
     Some(body)
 }
 
+/// A submission as a CloudEvent.
+pub(super) fn event() -> Value {
+    json!({
+        "specversion": "1.0", "id": "order-77-paid", "source": "//shop.example/orders", "type": "example.shop.order.paid",
+        "time": "2026-11-29T12:00:00Z", "data": {
+            "destination": "crm", "operation": "contact.add", "effect": "contact", "payload": {"n": "Ben", "mail": "ben@example.com"},
+        },
+    })
+}
+
 /// What stands in the path of an operation's example.
 pub(super) fn path(operation: &str, parameter: &str) -> Option<&'static str> {
     let example = match (operation, parameter) {

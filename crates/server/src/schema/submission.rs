@@ -9,6 +9,8 @@ const TRACE: &str = "^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$";
 
 const LOCALE: &str = "^[0-9A-Za-z]{1,8}(-[0-9A-Za-z]{1,8})*$";
 
+const EFFECT: &str = "Which of the event's effects this is.";
+
 const SUBJECT: &str = "What the action works on at its destination, the same in every action on it, as in `ticket/77`: while a later \
                        action on it exists, a harmless effect is not repeated unless the destination checks a condition. No part of \
                        the identity or of what is compared on a repeat.";
@@ -25,6 +27,64 @@ pub(super) fn schema() -> Value {
         {"required": ["event", "effect"], "properties": {"key": nothing, "event": {"type": "object"}, "effect": string}},
         {"description": "With the header Idempotency-Key.", "properties": {"key": nothing, "event": nothing, "effect": nothing}},
     ]);
+    schema
+}
+
+/// A CloudEvent in the JSON format, whose data is a submission without an identity of its own.
+pub(super) fn event() -> Value {
+    let mut data = what();
+    data.push(("effect", said(found_by(), EFFECT), true));
+    let named = |name: &str| matches!(name, "key" | "event" | "effect");
+    data.extend(which().into_iter().filter(|(name, _, _)| !named(name)));
+    data.extend(around());
+    let data = body(&data, "The wish for one effect of the event.");
+    let members = [
+        (
+            "specversion",
+            json!({"type": "string", "enum": ["1.0"]}),
+            true,
+        ),
+        (
+            "id",
+            said(found_by(), "The event's name at its source."),
+            true,
+        ),
+        ("source", said(found_by(), "Who reports it."), true),
+        ("type", unbounded(), true),
+        (
+            "time",
+            said(instant(), "Taken as `intent_at` where the data has none."),
+            false,
+        ),
+        ("subject", unbounded(), false),
+        (
+            "datacontenttype",
+            json!({"type": "string", "pattern": "^application/json(; ?charset=utf-8)?$"}),
+            false,
+        ),
+        (
+            "traceparent",
+            json!({"type": "string", "pattern": TRACE}),
+            false,
+        ),
+        ("data", data, true),
+    ];
+    let mut schema = body(
+        &members,
+        "A CloudEvent (1.0). `source`, `id` and the `effect` in its data are the identity: delivered again, it joins.",
+    );
+    // Extensions belong to whoever defined them.
+    schema["additionalProperties"] = true.into();
+    schema["properties"]["data_base64"] = json!({"type": "null"});
+    schema
+}
+
+/// What is not blank and holds no control characters, of any length.
+fn unbounded() -> Value {
+    let mut schema = found_by();
+    schema
+        .as_object_mut()
+        .map(|words| words.remove("maxLength"));
     schema
 }
 
@@ -76,11 +136,7 @@ fn which() -> Vec<Member> {
     vec![
         ("key", said(found_by(), key), false),
         ("event", event, false),
-        (
-            "effect",
-            said(found_by(), "Which of the event's effects this is."),
-            false,
-        ),
+        ("effect", said(found_by(), EFFECT), false),
         (
             "for",
             said(

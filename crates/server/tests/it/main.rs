@@ -18,6 +18,7 @@ mod conversations;
 mod crossing;
 mod document;
 mod door;
+mod events;
 mod examples;
 mod hooks;
 mod operate;

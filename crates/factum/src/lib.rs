@@ -62,9 +62,8 @@ use factum_core::Timestamp;
 pub use factum_core::evidence::{Receipt, Ruling};
 pub use factum_core::{ActionId, Permission, ProposalId, State};
 pub use factum_engine::canonical;
-pub use factum_engine::proposal::ProposalState;
-pub use factum_core::{ActionId, Permission, State};
 pub use factum_engine::cloud_event;
+pub use factum_engine::proposal::ProposalState;
 pub use factum_engine::reading::read_object;
 pub use factum_engine::submission::{KEY_MAX, WHOLE_MAX};
 pub use factum_engine::{

@@ -26,7 +26,7 @@ fn event(id: &str) -> Value {
 }
 
 /// The same event in binary mode.
-fn binary<'a>(id: &'a str) -> Vec<(&'a str, &'a str)> {
+fn binary(id: &str) -> Vec<(&str, &str)> {
     vec![
         ("Content-Type", "application/json"),
         ("ce-specversion", "1.0"),
@@ -125,6 +125,12 @@ async fn what_is_no_event_is_refused_by_its_place_and_records_nothing() {
             "{problem}"
         );
     }
+    world.is_untouched().await;
+}
+
+#[tokio::test]
+async fn attributes_in_headers_are_read_whole_and_strictly() {
+    let world = World::start().await;
     let body = data().to_string();
     let post = async |headers: &[(&str, &str)]| {
         let refused = world.call("POST", "/v1/actions", headers, &body).await;

@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     admin, callbacks, cancel, contract, conversation, destination, doctor, evidence, explain, list,
-    proposal, register, review, serve, status, submit, testbed, transfer, watch,
+    proposal, register, review, serve, status, submit, testbed, transfer, watch, work,
 };
 use crate::failure::Failure;
 use crate::out::Out;
@@ -89,6 +89,9 @@ pub(crate) enum Command {
     /// Stop an action's sends
     #[command(after_help = cancel::HELP)]
     Cancel(cancel::Args),
+    /// Make calls in one's own code: claim, begin, heartbeat, report, return
+    #[command(subcommand, after_help = work::HELP)]
+    Work(work::Work),
     /// Customers of this installation: add, list, show, suspend, resume, revoke
     #[command(subcommand, after_help = register::TENANT_HELP)]
     Tenant(register::Tenants),
@@ -180,6 +183,7 @@ impl Command {
             Self::Verdict(args) => review::verdict(args, config, out).await,
             Self::CheckAgain(args) => review::check_again(args, config, out).await,
             Self::Cancel(args) => cancel::run(args, config, out).await,
+            Self::Work(command) => command.run(config, out).await,
             Self::Tenant(command) => command.run(config, out).await,
             Self::Principal(command) => command.run(config, out).await,
             Self::Grant(command) => command.run(config, out).await,

@@ -64,6 +64,15 @@ impl Store for Held {
         self.0.due(after, limit)
     }
 
+    fn for_workers(
+        &self,
+        destination: String,
+        after: Option<(Timestamp, ActionId)>,
+        limit: usize,
+    ) -> Answer<'_, Vec<Due>> {
+        self.0.for_workers(destination, after, limit)
+    }
+
     fn counts(&self) -> Answer<'_, BTreeMap<(String, String), u64>> {
         self.0.counts()
     }

@@ -29,6 +29,8 @@ pub struct OperatorSettings {
     pub key_template: Option<String>,
     /// Whether people approve before anything is sent. It promises nothing of the destination either.
     pub approval: Option<ApprovalSettings>,
+    /// `work`: workers elsewhere carry it out in their own code. It promises nothing of the destination either.
+    pub carried_by: Option<String>,
     /// What is assumed where nothing is published.
     pub assume: Assumptions,
     /// Who answers for what is less careful here.

@@ -52,6 +52,14 @@ pub enum Fact {
         /// The store's time then.
         at: Timestamp,
     },
+    /// Whoever carries out a marked request in their own code is still at work: its lease ends later. It says nothing about the
+    /// permission, nor about when the request can no longer land (R1).
+    LeaseExtended {
+        /// What is leased.
+        request: RequestRef,
+        /// Without word by then, it is maybe sent.
+        until: Timestamp,
+    },
     /// A lookup was answered, or failed.
     LookedUp(Lookup),
     /// The completion of queued work was asked for.

@@ -62,6 +62,28 @@ pub struct EvidenceId(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WorkerNonce(pub u64);
 
+impl WorkerNonce {
+    const ELSEWHERE: u64 = 1 << 63;
+
+    /// Of one of the processes that hold the store, from random bits.
+    #[must_use]
+    pub fn here(random: u64) -> Self {
+        Self(random & !Self::ELSEWHERE)
+    }
+
+    /// Of one claim by a worker that carries an action out in its own code, from random bits.
+    #[must_use]
+    pub fn elsewhere(random: u64) -> Self {
+        Self(random | Self::ELSEWHERE)
+    }
+
+    /// Whether it is a worker's elsewhere: that a process here has died says nothing about it.
+    #[must_use]
+    pub fn is_elsewhere(self) -> bool {
+        self.0 & Self::ELSEWHERE != 0
+    }
+}
+
 /// Why a text is not the id that it was read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadId {

@@ -46,6 +46,8 @@ pub(crate) struct Attempt {
     pub(crate) answers: BTreeMap<EvidenceId, (Timestamp, Answer)>,
     pub(crate) polls: BTreeMap<EvidenceId, (Timestamp, PollAnswer)>,
     pub(crate) lease_over: bool,
+    /// Until when its lease was extended at the latest.
+    pub(crate) extended_until: Option<Timestamp>,
     pub(crate) last_at: Option<Timestamp>,
 }
 
@@ -138,6 +140,7 @@ impl Known {
                 request: RequestRef::Cancel(no),
                 ..
             } => self.cancel(*no, at).lease_over = true,
+            Fact::LeaseExtended { request, until } => self.extend(*request, *until, at),
             Fact::CancelMarked(_) if made(Mistake::CancelUnmarked) => {}
             Fact::CancelMarked(mark) => {
                 let known = &mut self.cancel(mark.no, at).mark;
@@ -221,6 +224,7 @@ impl Known {
             | Fact::Answered(_)
             | Fact::ProcessGone { .. }
             | Fact::LeaseOver { .. }
+            | Fact::LeaseExtended { .. }
             | Fact::LookedUp(_)
             | Fact::Polled { .. }
             | Fact::CancelMarked(_)
@@ -246,6 +250,14 @@ impl Known {
         let cancel = self.cancels.entry(no).or_default();
         cancel.last_at = cancel.last_at.max(Some(at));
         cancel
+    }
+
+    /// A cancel by key is carried out here, and never for so long: nothing extends its lease.
+    fn extend(&mut self, request: RequestRef, until: Timestamp, at: Timestamp) {
+        if let RequestRef::Attempt(no) = request {
+            let extended = &mut self.attempt(no, at).extended_until;
+            *extended = (*extended).max(Some(until));
+        }
     }
 
     fn read_clock(&mut self, at: Timestamp) {
@@ -354,6 +366,28 @@ impl Known {
             && !attempt.lease_over
             && attempt.losses.is_empty()
             && attempt.answers.is_empty()
+    }
+
+    /// Until when word of a marked attempt is waited for: the end of its lease, or what that was extended to.
+    pub(crate) fn leased_until(mark: &Mark, attempt: &Attempt) -> Timestamp {
+        let extended = attempt.extended_until.unwrap_or(mark.lease_until);
+        mark.lease_until.max(extended)
+    }
+
+    /// The attempt that was marked for this process, or for this claim of a worker elsewhere.
+    #[must_use]
+    pub fn marked_for(&self, worker: WorkerNonce) -> Option<&Mark> {
+        self.marks()
+            .map(|(mark, _)| mark)
+            .find(|mark| mark.worker == worker)
+    }
+
+    /// Until when word of this attempt is waited for; none where something says how it ended, or its lease is over.
+    #[must_use]
+    pub fn attempt_leased_until(&self, no: AttemptNo) -> Option<Timestamp> {
+        let attempt = self.attempts.get(&no)?;
+        let mark = attempt.mark.as_ref()?;
+        (self.is_open(attempt)).then(|| Self::leased_until(mark, attempt))
     }
 
     /// The same for a cancel by key.

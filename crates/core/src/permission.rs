@@ -117,6 +117,40 @@ impl Leave {
         self.not_after
     }
 
+    /// The same leave for a worker elsewhere, which says from time to time that it is at work: leased for this long, and for as
+    /// long as the permission in any case.
+    pub fn leased_for(self, lease: Span) -> Self {
+        let lease_until = (self.at + lease).max(self.valid_until);
+        Self {
+            lease_until,
+            ..self
+        }
+    }
+
+    /// What it is leave for.
+    #[must_use]
+    pub fn request(&self) -> RequestRef {
+        self.request
+    }
+
+    /// Under which version of the provider key.
+    #[must_use]
+    pub fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// By what right an attempt is sent; a cancel by key has no kind.
+    #[must_use]
+    pub fn kind(&self) -> Option<PermissionKind> {
+        self.kind
+    }
+
+    /// The first byte must leave before this.
+    #[must_use]
+    pub fn valid_until(&self) -> Timestamp {
+        self.valid_until
+    }
+
     /// The mark that has to be durable before the first byte, and what becomes the permission once it is.
     pub fn mark(self, worker: WorkerNonce) -> (Fact, Marked) {
         let fact = match (self.request, self.kind) {

@@ -176,6 +176,6 @@ fn carried_ended(attempt: AttemptNo, carried: Carried, now: Timestamp) -> Brough
     Brought::new(vec![fact], heard)
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use factum_contract::Contract;
 use factum_core::evidence::Receipt;
-use factum_core::{Limits, Permission, Preference, Promises};
+use factum_core::{Limits, Permission, Preference, Promises, Span};
 use factum_transport::{Boxed, SecretRef, Target};
 
 use crate::approval::ApprovalPolicy;
@@ -44,6 +44,18 @@ pub enum Reach {
     Http(Box<Target>),
     /// An application carries them out in its own code.
     InProcess(Arc<dyn Carrier>),
+    /// Workers elsewhere do, and nothing here speaks with it: see [`ByWorkers`].
+    Elsewhere,
+}
+
+/// Workers elsewhere carry an operation out in their own code: they claim, begin and report. Beyond the begin laws 6 and 7 rest on
+/// them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByWorkers {
+    /// How long a claim, and a request that was begun, is leased without word of it.
+    pub lease: Span,
+    /// They look effects up too: nothing here can ask.
+    pub look_ups: bool,
 }
 
 /// One thing that a destination can do.
@@ -63,6 +75,8 @@ pub struct Operation {
     pub approval: Option<ApprovalPolicy>,
     /// Times and counts.
     pub limits: Limits,
+    /// Workers elsewhere carry it out.
+    pub by_workers: Option<ByWorkers>,
 }
 
 /// A contract, and its text to keep beside the actions that are pinned to it.
@@ -180,7 +194,7 @@ impl Destination {
     pub fn place(&self) -> Option<String> {
         match &self.reach {
             Reach::Http(target) => Some(target.base()),
-            Reach::InProcess(_) => None,
+            Reach::InProcess(_) | Reach::Elsewhere => None,
         }
     }
 
@@ -205,6 +219,9 @@ impl Destination {
                 .map(|(name, op)| (name.clone(), op.promises.clone()))
                 .collect(),
             any_operation: self.any_operation.as_ref().map(|op| op.promises.clone()),
+            by_workers: (self.operations.iter())
+                .filter_map(|(name, op)| Some((name.clone(), op.by_workers?)))
+                .collect(),
         }
     }
 }

@@ -6,6 +6,7 @@ mod people;
 pub(crate) mod proposals;
 pub(crate) mod register;
 mod submit;
+pub(crate) mod work;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -102,7 +103,7 @@ impl Engine {
     pub async fn start(options: Options) -> Result<Self, Problem> {
         let local = LocalReading::take();
         let clock = Arc::new(AnchoredClock::new(local, options.store.now().await?));
-        let worker = WorkerNonce(random_u64());
+        let worker = WorkerNonce::here(random_u64());
         let transport = (options.transport)(clock.clone());
         let policies = policies(&options.destinations);
         let contracts = keep_contracts(options.store.as_ref(), &options.destinations).await?;

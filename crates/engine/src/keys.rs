@@ -149,6 +149,16 @@ impl Keys {
         *hash.finalize().as_bytes()
     }
 
+    /// The seal over the name of a worker's claim: nobody else makes one.
+    #[must_use]
+    pub fn work(&self, said: &[u8]) -> [u8; 16] {
+        let mut hash = self.hasher("factum 2026 work");
+        absorb(&mut hash, said);
+        let mut short = [0; 16];
+        short.copy_from_slice(&hash.finalize().as_bytes()[..16]);
+        short
+    }
+
     /// The key of the store's row checksums.
     #[must_use]
     pub fn checksum(&self) -> [u8; 32] {

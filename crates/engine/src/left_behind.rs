@@ -20,7 +20,8 @@ pub fn left_behind(
         let mut workers: Vec<_> = open.into_iter().map(|(_, worker)| worker).collect();
         workers.sort_unstable();
         workers.dedup();
-        let gone = workers.into_iter().filter(|gone| *gone != worker);
+        // Whoever carries an action out elsewhere lives on when a process here dies.
+        let gone = (workers.into_iter()).filter(|gone| *gone != worker && !gone.is_elsewhere());
         facts.extend(gone.map(|worker| Fact::ProcessGone { worker, at }));
     }
     facts.extend(restore.and_then(|restore| restored(record, restore)));

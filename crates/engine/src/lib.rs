@@ -33,13 +33,15 @@ mod recover;
 pub mod rulings;
 mod shell;
 pub mod submission;
+pub mod work;
 
 pub use destination::{
-    Carried, CarriedRequest, Carrier, Destination, Operation, OperationContract, Reach,
+    ByWorkers, Carried, CarriedRequest, Carrier, Destination, Operation, OperationContract, Reach,
 };
 pub use directory::{Caller, Directory};
 pub use engine::proposals::{Ask, Decided, Decision, ProposalFilter, Proposed};
 pub use engine::register::{Reason, token_of};
+pub use engine::work::by_word;
 pub use engine::{Cancelled, Engine, Options, Submitted, TransportMaker};
 pub use key_template::KeyTemplate;
 pub use keys::Keys;

@@ -108,6 +108,11 @@ codes! {
     ProposalChanged "F1083" "proposal-changed" 409 "what would be sent is not what the decision names";
     ProposalOpen "F1084" "proposal-open" 409 "the identity has another proposal that waits for a decision";
     NotTheirDecision "F1085" "not-their-decision" 403 "the principal may not approve this proposal";
+    UnknownClaim "F1100" "unknown-claim" 404 "there is no such claim";
+    ClaimOver "F1101" "claim-over" 409 "the claim is not held any more";
+    AlreadyBegun "F1102" "already-begun" 409 "an attempt was begun under this claim before";
+    NotBegun "F1103" "not-begun" 409 "nothing was begun under this claim";
+    NothingToBegin "F1104" "nothing-to-begin" 409 "nothing may be sent under this claim now";
 }
 
 impl Code {

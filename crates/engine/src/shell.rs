@@ -325,7 +325,7 @@ async fn claim(shared: &Shared, action: ActionId, lease: Span) -> Event {
 async fn write(shared: &Shared, commit: Commit) -> Event {
     let action = commit.record.id();
     let (facts, next) = (commit.facts.clone(), commit.next.clone());
-    let answer = match name_key(shared, &commit).await {
+    let answer = match name_key(shared, &commit.record, &commit.facts).await {
         Ok(()) => shared.store.commit(&commit.claim, facts, next).await,
         Err(error) => Err(error),
     };
@@ -353,23 +353,23 @@ async fn write(shared: &Shared, commit: Commit) -> Event {
 }
 
 /// Before a request under a new version of the key is marked, reports that name this key find the action.
-async fn name_key(shared: &Shared, commit: &Commit) -> Result<(), StoreError> {
-    let new = commit.facts.iter().find_map(|fact| match fact {
+pub(crate) async fn name_key(
+    shared: &Shared,
+    record: &Record,
+    facts: &[Fact],
+) -> Result<(), StoreError> {
+    let new = facts.iter().find_map(|fact| match fact {
         Fact::Marked(mark) if mark.epoch > Epoch::default() => Some(mark.epoch),
         _ => None,
     });
     let Some(epoch) = new else { return Ok(()) };
-    let Some(contract) = shared.pinned_contract(&commit.record).await else {
+    let Some(contract) = shared.pinned_contract(record).await else {
         return Ok(());
     };
-    let names = report_names(
-        &shared.keys,
-        &contract,
-        commit.record.action.identity_hash,
-        epoch,
-    );
+    let identity = record.action.identity_hash;
+    let names = report_names(&shared.keys, &contract, identity, epoch);
     if !names.is_empty() {
-        shared.store.know(commit.record.id(), names).await?;
+        shared.store.know(record.id(), names).await?;
     }
     Ok(())
 }
@@ -388,7 +388,7 @@ fn reach_written(facts: &[Fact]) {
     }
 }
 
-fn announce(shared: &Shared, action: ActionId, recorded: &Recorded) {
+pub(crate) fn announce(shared: &Shared, action: ActionId, recorded: &Recorded) {
     let (before, state) = recorded.states;
     let state = (recorded.behind.as_ref()).map_or(state, |behind| behind.status().state);
     if before != state {
@@ -429,6 +429,7 @@ async fn send_out(shared: &Shared, send: SendOut) -> Event {
         Some(Reach::InProcess(carrier)) => {
             carrying.carry(&record, carrier.as_ref(), permission).await
         }
+        Some(Reach::Elsewhere) => not_carried(&permission, "only workers elsewhere speak with it"),
         None => not_carried(&permission, "the destination is not configured any more"),
     };
     // A destination that answers shows its own time; where that agrees with ours, a clock in doubt is trusted again.

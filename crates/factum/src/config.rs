@@ -11,6 +11,7 @@ use factum_engine::{Code, Problem};
 use serde::{Deserialize, Deserializer};
 
 pub use crate::credentials::{AuthConfig, HmacConfig, OAuth2Config, SigV4Config};
+pub use crate::workers::{WorkConfig, WorkKey, WorkLookUp};
 
 /// `factum.toml`.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -151,9 +152,10 @@ pub struct OutboxConfig {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DestinationConfig {
-    /// A provider of the catalogue.
+    /// A provider of the catalogue, or `work`: only workers elsewhere speak with it.
     pub provider: String,
-    /// `https://host[:port][/path]`.
+    /// `https://host[:port][/path]`. Not where only workers speak with it.
+    #[serde(default)]
     pub base: String,
     /// The account there; pinned with the key.
     #[serde(default)]
@@ -185,6 +187,9 @@ pub struct DestinationConfig {
     /// What the operator decides per operation.
     #[serde(default)]
     pub operations: BTreeMap<String, factum_contract::OperatorSettings>,
+    /// The operations of the provider `work`, which workers elsewhere carry out in their own code.
+    #[serde(default)]
+    pub work: BTreeMap<String, WorkConfig>,
 }
 
 /// `callback = { … }`: the destination reports by itself.
@@ -228,6 +233,8 @@ pub struct DestinationLimits {
     pub cancels_max: Option<u32>,
     /// How long a promised callback is waited for.
     pub callback_wait: Option<Wait>,
+    /// How long a worker's claim, or what it began, is leased without word of it.
+    pub work_lease: Option<Wait>,
 }
 
 /// How much a destination is given at a time; what is not set keeps its default.

@@ -50,6 +50,7 @@ pub mod start;
 pub mod statements;
 pub mod teller;
 pub mod view;
+pub mod workers;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,9 +68,9 @@ pub use factum_engine::proposal::ProposalState;
 pub use factum_engine::reading::read_object;
 pub use factum_engine::submission::{KEY_MAX, WHOLE_MAX};
 pub use factum_engine::{
-    About, Ask, Caller, Cancelled, Carried, CarriedRequest, Carrier, Change, Code, Decision,
-    Destination, Directory, Engine, Operation, Problem, ProposalFilter, Reach, Reason, Submission,
-    destination, directory, token_of,
+    About, Ask, ByWorkers, Caller, Cancelled, Carried, CarriedRequest, Carrier, Change, Code,
+    Decision, Destination, Directory, Engine, Operation, Problem, ProposalFilter, Reach, Reason,
+    Submission, by_word, destination, directory, token_of, work,
 };
 pub use factum_store::register::{Entry, EntryFilter, EntryKey, EntryVersion, Kind};
 pub use factum_store::{Filter, Record, Restore};

@@ -14,7 +14,7 @@ use factum_transport::{HttpLimits, SecretRef, Target};
 
 use crate::approval;
 use crate::config::{Config, DestinationConfig, DestinationLimits, GateConfig, TenantConfig};
-use crate::credentials;
+use crate::{credentials, workers};
 
 /// The catalogue: built in, overridden by the folder that the configuration names.
 ///
@@ -130,6 +130,14 @@ fn destination(
     written: &DestinationConfig,
     catalogue: &Catalogue,
 ) -> Result<Destination, Problem> {
+    if written.provider == workers::WORK {
+        return elsewhere(name, &at, written);
+    }
+    if !written.work.is_empty() {
+        let rule = "its operations are described by contracts".to_owned();
+        let remedy = "write operations.\"NAME\".carried_by = \"work\"";
+        return Err(bad(&format!("{at}/work"), rule, remedy));
+    }
     if catalogue.provider(&written.provider).is_none()
         && catalogue.operations(&written.provider).next().is_none()
     {
@@ -164,7 +172,7 @@ fn destination(
             Ok((
                 contract.operation().to_owned(),
                 expecting(
-                    operation(&at, contract, kept, settings, limits)?,
+                    operation(&at, contract, kept, settings, (&written.limits, limits))?,
                     !callback_secrets.is_empty(),
                 ),
             ))
@@ -186,6 +194,21 @@ fn destination(
         callback_secrets,
     };
     checked_callbacks(&at, destination)
+}
+
+/// A destination that only workers elsewhere speak with.
+fn elsewhere(name: &str, at: &str, written: &DestinationConfig) -> Result<Destination, Problem> {
+    Ok(Destination {
+        name: name.to_owned(),
+        provider: written.provider.clone(),
+        account: written.account.clone(),
+        reach: Reach::Elsewhere,
+        operations: workers::operations(at, written, limits(&written.limits))?,
+        any_operation: None,
+        gate: gate(&written.gate),
+        sandbox: written.sandbox,
+        callback_secrets: Vec::new(),
+    })
 }
 
 /// Settings for an operation that there is not are a mistake.
@@ -262,8 +285,19 @@ fn operation(
     contract: &Contract,
     kept: String,
     settings: OperatorSettings,
-    limits: Limits,
+    (written, limits): (&DestinationLimits, Limits),
 ) -> Result<Operation, Problem> {
+    let by_workers = match settings.carried_by.as_deref() {
+        None | Some("factum") => None,
+        // Lookups, polls and cancels are the contract's own, and asked from here.
+        Some("work") => Some(workers::by_workers(written, false)),
+        Some(other) => {
+            let rule = format!("does not know `{other}`");
+            let remedy = "write `work`, or leave it out";
+            return Err(bad(&format!("{at}/carried_by"), rule, remedy));
+        }
+    };
+    let limits = by_workers.map_or(limits, |_| workers::limits(written, limits));
     let key_template = settings.key_template.as_deref().map(KeyTemplate::parse);
     let key_template = key_template
         .transpose()
@@ -282,6 +316,7 @@ fn operation(
         key_template,
         approval,
         limits,
+        by_workers,
         contract: Some(OperationContract {
             contract: Arc::new(operated),
             kept,

@@ -306,6 +306,7 @@ fn carried(name: String, carrier: Arc<dyn Carrier>) -> Destination {
         key_template: None,
         approval: None,
         limits: Limits::default(),
+        by_workers: None,
     };
     Destination {
         name,

@@ -8,8 +8,8 @@ use factum_core::evidence::{
 use factum_core::statement::StatementKey;
 use factum_core::{Evidence, Next, Status, Step, Timestamp};
 use factum_engine::destination::own_name;
-use factum_store::Record;
 use factum_store::record::identity_text;
+use factum_store::{FOR_WORKERS, Record};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -86,6 +86,15 @@ pub struct NextView {
 }
 
 impl NextView {
+    /// Of a decision, where it may wait for a worker.
+    fn standing(next: &Next, record: &Record) -> Self {
+        let mut view = Self::of(next);
+        if record.next.why == FOR_WORKERS && record.next.step == view.step {
+            view.why = format!("{FOR_WORKERS}: {}", view.why);
+        }
+        view
+    }
+
     /// Of a decision.
     #[must_use]
     pub fn of(next: &Next) -> Self {
@@ -189,7 +198,7 @@ impl StatusView {
             state: status.state.name(),
             happened: status.state.happened().name(),
             safe_to_call_again: status.safe_to_call_again,
-            next: NextView::of(next),
+            next: NextView::standing(next, record),
             statement: words.statement(StatementKey::of(status, next), status),
             receipt: status.receipt.as_ref().map(ReceiptView::of),
             attempts: record.known.attempts_marked(),
@@ -275,6 +284,10 @@ fn says(fact: &Fact) -> String {
             "the process that held the request is gone and writes nothing more".to_owned()
         }
         Fact::LeaseOver { .. } => "the lease ran out without word of the request".to_owned(),
+        Fact::LeaseExtended { until, .. } => format!(
+            "whoever carries it out is at work; word of it is waited for until {}",
+            rfc3339(*until)
+        ),
         Fact::LookedUp(lookup) => lookup_says(&lookup.answer),
         Fact::Polled { answer, .. } => poll_says(answer),
         Fact::CancelMarked(mark) => format!("cancel {} by key may now write", mark.no),
@@ -443,6 +456,7 @@ fn detail(fact: &Fact) -> Value {
         | Fact::ApprovalOver { at }
         | Fact::SearchEnded { at, .. }
         | Fact::ClockRead { at } => json!({"at": rfc3339(*at)}),
+        Fact::LeaseExtended { until, .. } => json!({"until": rfc3339(*until)}),
         Fact::Released { supersedes } | Fact::Reread { supersedes, .. } => {
             json!({"supersedes": supersedes.0})
         }

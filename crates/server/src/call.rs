@@ -8,6 +8,7 @@ use factum::directory::Scope;
 use crate::query::Kind;
 use crate::{
     actions, admin, callbacks, conversations, destinations, health, proposals, register, review,
+    work,
 };
 
 /// What is said about a call.
@@ -91,6 +92,11 @@ calls! {
     Review GET "/v1/review" review::LIST;
     Verdict POST "/v1/review/{id}/verdict" review::VERDICT;
     CheckAgain POST "/v1/review/{id}/check-again" review::CHECK_AGAIN;
+    ClaimWork POST "/v1/work/claim" work::CLAIM;
+    BeginWork POST "/v1/work/{claim}/begin" work::BEGIN;
+    HeartbeatWork POST "/v1/work/{claim}/heartbeat" work::HEARTBEAT;
+    ReportWork POST "/v1/work/{claim}/report" work::REPORT;
+    ReturnWork POST "/v1/work/{claim}/return" work::RETURN;
     Destinations GET "/v1/destinations" destinations::LIST;
     Destination GET "/v1/destinations/{name}" destinations::ONE;
     Deliver POST "/v1/callbacks/{address}" callbacks::DELIVER;
@@ -163,6 +169,11 @@ impl Call {
             }
             Self::Review | Self::Verdict | Self::CheckAgain => Need::AnyOf(&[Scope::Review]),
             Self::Callbacks => Need::Whole(&[Scope::Callback]),
+            Self::ClaimWork
+            | Self::BeginWork
+            | Self::HeartbeatWork
+            | Self::ReportWork
+            | Self::ReturnWork => Need::Whole(&[Scope::Work]),
             Self::Conversation | Self::Told | Self::Acknowledge | Self::Corrections => {
                 Need::Whole(&[Scope::Submit, Scope::Review])
             }

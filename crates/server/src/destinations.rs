@@ -1,10 +1,10 @@
 //! The configured destinations: where actions can go, and what each operation promises. Never a secret, nor where one is kept.
 
 use axum::http::StatusCode;
-use factum::Code;
 use factum::core::policy::{Column, after_unknown};
 use factum::core::promise::{Authority, ProcessingMax, Retention};
-use factum::core::{Limits, Preference, Promises};
+use factum::core::{Preference, Promises};
+use factum::{Code, Operation, Reach};
 use serde_json::{Map, Value, json};
 
 use crate::app::App;
@@ -71,12 +71,7 @@ fn view(app: &App, tenant: &str, name: &str) -> Option<Value> {
     let operations: Map<String, Value> = destination
         .operations
         .iter()
-        .map(|(name, op)| {
-            (
-                name.clone(),
-                operation(&op.promises, &op.preference, op.finish, &op.limits),
-            )
-        })
+        .map(|(name, op)| (name.clone(), operation(op)))
         .collect();
     let any = destination.any_operation.as_ref();
     let gate = &destination.gate;
@@ -84,13 +79,14 @@ fn view(app: &App, tenant: &str, name: &str) -> Option<Value> {
         "name": destination.own_name(),
         "provider": destination.provider,
         "account": destination.account,
-        "base": app.factum().config().destination(&destination.name).map(|written| without_user(&written.base)),
+        "base": app.factum().config().destination(&destination.name)
+            .filter(|_| matches!(destination.reach, Reach::Http(_))).map(|written| without_user(&written.base)),
         "callback": factum::callbacks::path(app.factum().engine(), tenant, name).map(|path| json!({
             "path": path,
             "can_be_checked": !destination.callback_secrets.is_empty(),
         })),
         "operations": operations,
-        "any_operation": any.map(|op| operation(&op.promises, &op.preference, op.finish, &op.limits)),
+        "any_operation": any.map(operation),
         "gate": {
             "in_flight_max": gate.in_flight_max,
             "per_second": gate.per_second,
@@ -114,9 +110,10 @@ fn without_user(base: &str) -> String {
     format!("{scheme}://{host}{path}")
 }
 
-fn operation(promises: &Promises, preference: &Preference, finish: bool, limits: &Limits) -> Value {
+fn operation(own: &Operation) -> Value {
+    let promises = &own.promises;
     let column = first_column(promises);
-    let neither = match preference {
+    let neither = match &own.preference {
         Preference::Ask => "ask",
         Preference::PreferMissing { .. } => "prefer_missing",
         Preference::PreferDuplicate { .. } => "prefer_duplicate",
@@ -133,8 +130,9 @@ fn operation(promises: &Promises, preference: &Preference, finish: bool, limits:
             ProcessingMax::Unpublished => "unpublished".to_owned(),
         },
         "neither": neither,
-        "finish": finish,
-        "attempts_max": limits.attempts_max,
+        "finish": own.finish,
+        "attempts_max": own.limits.attempts_max,
+        "carried_by": if own.by_workers.is_some() { "work" } else { "factum" },
     })
 }
 

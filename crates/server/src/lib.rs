@@ -27,6 +27,7 @@ mod review;
 mod run;
 pub mod schema;
 mod serve;
+mod work;
 
 pub use app::{App, Limits};
 pub use run::router;

@@ -20,6 +20,7 @@ use crate::query::Query;
 use crate::reply::{Failure, Reply};
 use crate::{
     actions, admin, callbacks, conversations, destinations, health, proposals, register, review,
+    work,
 };
 
 /// All calls, and a problem for everything else.
@@ -141,6 +142,11 @@ async fn carried_out(app: &App, incoming: Incoming) -> Result<Reply, Failure> {
         Call::Review => review::list(app, incoming).await,
         Call::Verdict => review::verdict(app, incoming).await,
         Call::CheckAgain => review::check_again(app, incoming).await,
+        Call::ClaimWork => work::claim(app, incoming).await,
+        Call::BeginWork => work::begin(app, incoming).await,
+        Call::HeartbeatWork => work::heartbeat(app, incoming).await,
+        Call::ReportWork => work::report(app, incoming).await,
+        Call::ReturnWork => work::give_back(app, incoming).await,
         Call::Destinations => destinations::list(app, &incoming.caller.tenant),
         Call::Destination => {
             destinations::one(app, &incoming.caller.tenant, incoming.param("name"))

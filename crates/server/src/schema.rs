@@ -7,6 +7,7 @@ mod register;
 mod request;
 mod status;
 mod submission;
+mod work;
 
 use factum::Code;
 use serde_json::{Map, Value, json};
@@ -30,7 +31,8 @@ pub fn components() -> Map<String, Value> {
         .chain(callback::schemas())
         .chain(conversation::schemas())
         .chain(proposal::schemas())
-        .chain(register::schemas());
+        .chain(register::schemas())
+        .chain(work::schemas());
     all.map(|(name, schema)| (name.to_owned(), schema))
         .collect()
 }
@@ -299,6 +301,14 @@ fn operation() -> Value {
             ),
             ("finish", boolean(), true),
             ("attempts_max", count(), true),
+            (
+                "carried_by",
+                said(
+                    words(&["factum", "work"]),
+                    "`work`: workers elsewhere carry it out.",
+                ),
+                true,
+            ),
         ],
         "What an operation promises, as the engine relies on it.",
     )

@@ -48,8 +48,8 @@ pub use memory::MemoryStore;
 pub use notice::{Notice, Notices, Topic};
 pub use record::{
     Action, Admission, Admitted, Approved, AskedBy, Claim, Claimed, Committed, Content,
-    Conversation, Due, Filter, IMPORTED_AT, MemberHash, NextRow, RETIRED, Record, Recorded,
-    Reserved, Restore,
+    Conversation, Due, FOR_WORKERS, Filter, IMPORTED_AT, MemberHash, NextRow, RETIRED, Record,
+    Recorded, Reserved, Restore,
 };
 pub use register::{Change, Changed, Entry, EntryFilter, EntryKey, EntryVersion, Kind, Registered};
 pub use report::{Delivered, KeptReport, Name, Reading, Report, ReportFilter, ReportId, Site};
@@ -112,6 +112,15 @@ pub trait Store: Send + Sync + 'static {
         let _ = (lanes, before, after, limit);
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
+
+    /// Actions at a destination whose next step waits for a worker of an application's own ([`FOR_WORKERS`]), soonest first;
+    /// `after` continues a listing behind its last row. Some of them may be held by somebody.
+    fn for_workers(
+        &self,
+        destination: String,
+        after: Option<(Timestamp, ActionId)>,
+        limit: usize,
+    ) -> Answer<'_, Vec<Due>>;
 
     /// How many actions stand in each state and for each next step, by the store's own words for them.
     fn counts(&self) -> Answer<'_, std::collections::BTreeMap<(String, String), u64>>;

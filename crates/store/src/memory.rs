@@ -21,7 +21,8 @@ use crate::clock::{Clock, RisingClock};
 use crate::matching::{self, Known};
 use crate::notice::Notices;
 use crate::record::{
-    Admission, Admitted, Claim, Claimed, Committed, Due, Filter, NextRow, Record, Recorded, Restore,
+    Admission, Admitted, Claim, Claimed, Committed, Due, FOR_WORKERS, Filter, NextRow, Record,
+    Recorded, Restore,
 };
 use crate::register::{Change, Entry, EntryFilter, EntryKey, EntryVersion, Kind, Registered};
 use crate::report::{Delivered, KeptReport, Name, Report, ReportFilter};
@@ -423,6 +424,28 @@ impl Store for MemoryStore {
                 .filter_map(|row| inner.due_row(row))
                 .collect(),
         )
+    }
+
+    fn for_workers(
+        &self,
+        destination: String,
+        after: Option<(Timestamp, ActionId)>,
+        limit: usize,
+    ) -> Answer<'_, Vec<Due>> {
+        let inner = self.lock();
+        let waits = |id: &ActionId| {
+            inner
+                .rows
+                .get(id)
+                .is_some_and(|row| row.record.next.why == FOR_WORKERS)
+        };
+        let rows = inner
+            .due
+            .range((after.map_or(Unbounded, Excluded), Unbounded))
+            .filter(|(_, id)| waits(id))
+            .filter_map(|row| inner.due_row(row))
+            .filter(|row| row.destination == destination);
+        answer(rows.take(limit).collect())
     }
 
     fn counts(&self) -> Answer<'_, BTreeMap<(String, String), u64>> {

@@ -445,6 +445,15 @@ impl Store for PostgresStore {
         Box::pin(self.inner.overdue(lanes, before, after, limit))
     }
 
+    fn for_workers(
+        &self,
+        destination: String,
+        after: Option<(Timestamp, ActionId)>,
+        limit: usize,
+    ) -> Answer<'_, Vec<Due>> {
+        Box::pin(self.inner.for_workers(destination, after, limit))
+    }
+
     fn counts(&self) -> Answer<'_, BTreeMap<(String, String), u64>> {
         Box::pin(self.inner.counts())
     }

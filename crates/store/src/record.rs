@@ -18,6 +18,10 @@ pub const RETIRED: &str = "retired";
 /// they are dead.
 pub const IMPORTED_AT: &str = "imported_at";
 
+/// Why a next step waits, in its row ([`NextRow::why`]), where a worker of an application's own carries it out.
+/// [`crate::Store::for_workers`] finds it by these words.
+pub const FOR_WORKERS: &str = "a worker carries it out in its own code";
+
 /// Everything about an action that is fixed at submission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {

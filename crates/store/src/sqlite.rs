@@ -296,6 +296,18 @@ impl Store for SqliteStore {
         })
     }
 
+    fn for_workers(
+        &self,
+        destination: String,
+        after: Option<(Timestamp, ActionId)>,
+        limit: usize,
+    ) -> Answer<'_, Vec<Due>> {
+        self.readers
+            .ask("listing what waits for workers", move |reader| {
+                reader.for_workers(&destination, after, limit)
+            })
+    }
+
     fn counts(&self) -> Answer<'_, BTreeMap<(String, String), u64>> {
         self.readers
             .ask("counting actions", readers::Reader::counts)

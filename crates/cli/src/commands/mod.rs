@@ -25,3 +25,4 @@ pub(crate) mod submit_file;
 pub(crate) mod testbed;
 pub(crate) mod transfer;
 pub(crate) mod watch;
+pub(crate) mod work;

@@ -29,3 +29,4 @@ mod stand_in;
 mod support;
 mod testbed;
 mod usage;
+mod work;

@@ -13,6 +13,7 @@ impl Fact {
             Self::Answered(_) => "answered",
             Self::ProcessGone { .. } => "process_gone",
             Self::LeaseOver { .. } => "lease_over",
+            Self::LeaseExtended { .. } => "lease_extended",
             Self::LookedUp(_) => "looked_up",
             Self::Polled { .. } => "polled",
             Self::CancelMarked(_) => "cancel_marked",

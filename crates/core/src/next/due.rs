@@ -2,6 +2,7 @@
 
 use crate::evidence::{Fact, RequestRef};
 use crate::intent::Preference;
+use crate::known::Known;
 use crate::status::State;
 
 use super::decider::Decider;
@@ -51,7 +52,9 @@ impl Decider<'_> {
         let now = self.conditions.now;
         let attempt = known
             .marks()
-            .find(|(mark, attempt)| known.is_open(attempt) && now >= mark.lease_until)
+            .find(|(mark, attempt)| {
+                known.is_open(attempt) && now >= Known::leased_until(mark, attempt)
+            })
             .map(|(mark, _)| RequestRef::Attempt(mark.attempt));
         attempt.or_else(|| {
             let open = known

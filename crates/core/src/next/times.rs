@@ -1,5 +1,6 @@
 //! What bars sends, and from when on what may be done. All times come from the evidence, the intent and the conditions.
 
+use crate::known::Known;
 use crate::mistake::{Mistake, made};
 use crate::retry::Draw;
 use crate::time::{Span, Timestamp};
@@ -130,7 +131,7 @@ impl Decider<'_> {
         let attempts = known
             .marks()
             .filter(|(_, attempt)| known.is_open(attempt))
-            .map(|(mark, _)| mark.lease_until);
+            .map(|(mark, attempt)| Known::leased_until(mark, attempt));
         let cancels = known
             .cancels
             .values()

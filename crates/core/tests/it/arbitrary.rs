@@ -242,6 +242,14 @@ fn inward_fact() -> impl Strategy<Value = Fact> {
             };
             Fact::LeaseOver { request, at }
         }),
+        (attempt(), 1u32..3, any::<bool>(), instant()).prop_map(|(attempt, no, cancel, until)| {
+            let request = if cancel {
+                RequestRef::Cancel(no)
+            } else {
+                RequestRef::Attempt(attempt)
+            };
+            Fact::LeaseExtended { request, until }
+        }),
         (ruling(), instant(), vec(id(), 0..4)).prop_map(|(ruling, at, supersedes)| {
             Fact::Verdict(Verdict {
                 ruling,

@@ -107,7 +107,7 @@ fn lost(story: &mut Story) {
 /// What is recorded, in words, and how.
 pub(crate) type Row = (&'static str, fn(&mut Story));
 
-const BY_OUR_SIDE: [Row; 5] = [
+const BY_OUR_SIDE: [Row; 6] = [
     ("marked: attempt 2", |s| {
         let (now, bound) = (s.now, s.intent.limits.bound);
         s.record(Fact::Marked(Mark {
@@ -134,6 +134,10 @@ const BY_OUR_SIDE: [Row; 5] = [
     ("lease_over", |s| {
         let (request, at) = (RequestRef::Attempt(AttemptNo(1)), s.now);
         s.record(Fact::LeaseOver { request, at });
+    }),
+    ("lease_extended", |s| {
+        let (request, until) = (RequestRef::Attempt(AttemptNo(1)), s.now + secs(LEASE));
+        s.record(Fact::LeaseExtended { request, until });
     }),
 ];
 
@@ -434,7 +438,7 @@ fn every_state_and_every_kind_of_fact_stands_in_the_table() {
     }
     assert_eq!(
         kinds.len(),
-        28,
+        29,
         "a kind of fact is missing in the table: {kinds:?}"
     );
 }

@@ -40,11 +40,15 @@ impl Driver {
     pub fn first_mark(&mut self, action: &Action, now: Timestamp) -> Option<FirstMark> {
         let view = self.view_of(&action.scope, now);
         let current = view.current.filter(|_| !view.no_sends)?;
+        // A worker elsewhere marks it when it begins.
+        if view.by_workers.is_some() {
+            return None;
+        }
         if self.full() || !first_mark_may_join(&action.intent, current) {
             return None;
         }
         let lets = |directory: &Directory| directory.still_lets(action, now).is_ok();
-        if !view.directory.is_none_or(lets) || approval_void(action, &view).is_some() {
+        if !view.directory.is_none_or(lets) || approval_void(action, view.rests()).is_some() {
             return None;
         }
         let known = Known::default();

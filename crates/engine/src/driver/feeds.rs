@@ -86,6 +86,7 @@ mod tests {
             contracts: BTreeMap::new(),
             operations: BTreeMap::new(),
             any_operation: None,
+            by_workers: BTreeMap::new(),
         };
         let limits = DriverLimits {
             held_max: 8,

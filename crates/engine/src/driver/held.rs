@@ -7,8 +7,9 @@ use factum_core::{
     due_fact, permit,
 };
 use factum_store::record::name_facts;
-use factum_store::{Action, Claim, NextRow, Record};
+use factum_store::{Action, Claim, FOR_WORKERS, NextRow, Record};
 
+use crate::destination::ByWorkers;
 use crate::directory::Directory;
 
 /// An action that this driver holds.
@@ -52,6 +53,8 @@ pub(super) struct View<'a> {
     pub(super) account: Option<&'a str>,
     /// The digest of the operation's present contract; zeros where it has none.
     pub(super) contract: [u8; 32],
+    /// Workers elsewhere carry the operation out.
+    pub(super) by_workers: Option<&'a ByWorkers>,
     /// Since when its credential is the present one, where it changed.
     pub(super) credential_since: Option<Timestamp>,
     /// Who may do what, where somebody says.
@@ -135,6 +138,9 @@ pub(super) fn decide_held(record: &Record, view: &View) -> Decision {
     let (known, facts) = with_due_facts(record, authority_lost(record, view), &conditions);
     match permit(intent, &known, &conditions) {
         Ok(_) if view.no_sends && facts.is_empty() => Decision::HoldBack,
+        Ok(leave) if !view.no_sends && is_for_workers(&leave, view) => {
+            offer(record, facts, "send", (view.now, leave.not_after()))
+        }
         Ok(leave) if !view.no_sends => {
             let reuse = may_reuse_connection(intent, &known, current, view.now);
             Decision::Send {
@@ -149,6 +155,12 @@ pub(super) fn decide_held(record: &Record, view: &View) -> Decision {
         },
         Err(next) if facts.is_empty() && next.at <= view.now && !view.no_questions => {
             match next.step {
+                Step::LookUp if view.by_workers.is_some_and(|by| by.look_ups) => offer(
+                    record,
+                    facts,
+                    next.step.name(),
+                    (view.now, Timestamp::NEVER),
+                ),
                 Step::LookUp => Decision::LookUp,
                 Step::Poll { attempt } => Decision::Poll(attempt),
                 Step::Send(_)
@@ -160,6 +172,38 @@ pub(super) fn decide_held(record: &Record, view: &View) -> Decision {
         }
         Err(next) => write_or_rest(record, facts, &next, view.now),
     }
+}
+
+/// How often it is looked at anew what is offered to workers: whether it may still be sent, and by what right.
+const OFFER_LOOKED_AT: Span = Span::from_secs(300);
+
+/// Whether workers elsewhere carry this request out. A cancel by key is ours: the contract says how it is written.
+fn is_for_workers(leave: &Leave, view: &View) -> bool {
+    view.by_workers.is_some() && matches!(leave.request(), RequestRef::Attempt(_))
+}
+
+/// Something that a worker elsewhere is to do: it waits in the store until one claims it.
+fn offer(
+    record: &Record,
+    facts: Vec<Fact>,
+    step: &str,
+    (now, not_after): (Timestamp, Timestamp),
+) -> Decision {
+    let standing = &record.next;
+    let offered = standing.why == FOR_WORKERS && standing.step == step;
+    if offered && facts.is_empty() && standing.at.is_some_and(|at| at > now) {
+        return Decision::Rest { at: standing.at };
+    }
+    let ends = not_after.min(record.action.intent.sends_end_at());
+    let at = (now + OFFER_LOOKED_AT).min(ends);
+    // What has passed already is no time to look again at: it bars sends, and a lookup goes on.
+    let at = if at > now { at } else { now + OFFER_LOOKED_AT };
+    let next = NextRow {
+        step: step.to_owned(),
+        at: Some(at),
+        why: FOR_WORKERS.to_owned(),
+    };
+    Decision::Write { facts, next }
 }
 
 /// The next step as it stands once these facts are recorded.
@@ -179,7 +223,7 @@ pub(super) fn next_row_after(record: &Record, facts: &[Fact], view: &View) -> Ne
 }
 
 /// The row of an action whose request is in flight: without word by the end of its lease, it is looked at again.
-pub(super) fn in_flight_row(mark: &Fact) -> NextRow {
+pub(crate) fn in_flight_row(mark: &Fact) -> NextRow {
     let until = match mark {
         Fact::Marked(mark) => Some(mark.lease_until),
         Fact::CancelMarked(mark) => Some(mark.lease_until),
@@ -256,20 +300,33 @@ fn authority_lost(record: &Record, view: &View) -> Option<Fact> {
     let missing = directory.and_then(|known| known.still_lets(&record.action, view.now).err());
     let why = match missing {
         Some(missing) => missing.why().to_owned(),
-        None => approval_void(&record.action, view)?,
+        None => approval_void(&record.action, view.rests())?,
     };
     Some(Fact::AuthorityLost { why })
 }
 
+/// What an approval covers beside the content: the contract's digest, the destination's address, and the account there.
+pub(crate) type Rests<'a> = ([u8; 32], Option<&'a str>, Option<&'a str>);
+
+impl View<'_> {
+    /// What an approval would have to cover now.
+    pub(super) fn rests(&self) -> Rests<'_> {
+        (self.contract, self.place, self.account)
+    }
+}
+
 /// Why an approval does not cover what would be sent now, if it does not (R23).
-pub(super) fn approval_void(action: &Action, view: &View) -> Option<String> {
+pub(crate) fn approval_void(
+    action: &Action,
+    (contract, place, account): Rests<'_>,
+) -> Option<String> {
     let content = &action.content;
     let approved = content.approved.as_ref()?;
-    let changed = if view.contract != content.contract {
+    let changed = if contract != content.contract {
         "the contract"
-    } else if view.place != content.place.as_deref() {
+    } else if place != content.place.as_deref() {
         "the destination's address"
-    } else if view.account != approved.account.as_deref() {
+    } else if account != approved.account.as_deref() {
         "the account"
     } else {
         return None;

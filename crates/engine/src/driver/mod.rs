@@ -32,6 +32,7 @@ use gate::{Gate, GateSettings, Heard};
 use held::{Decision, Doing, Held, View, decide_held};
 use waiting::{After, Asks, Waiting};
 
+use crate::destination::ByWorkers;
 use crate::directory::Directory;
 
 /// What the driver has to know about a destination.
@@ -49,6 +50,8 @@ pub struct DestinationPolicy {
     pub operations: BTreeMap<String, Promises>,
     /// What counts for operations that are not named.
     pub any_operation: Option<Promises>,
+    /// The operations that workers elsewhere carry out.
+    pub by_workers: BTreeMap<String, ByWorkers>,
 }
 
 impl DestinationPolicy {
@@ -361,6 +364,7 @@ impl Driver {
             contract: policy
                 .and_then(|policy| policy.contracts.get(&scope.operation).copied())
                 .unwrap_or_default(),
+            by_workers: policy.and_then(|policy| policy.by_workers.get(&scope.operation)),
             directory: self.directory.as_deref(),
             no_sends: self.paused || self.stopping,
             no_questions: self.stopping,

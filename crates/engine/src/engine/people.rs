@@ -128,7 +128,7 @@ impl Engine {
     }
 
     /// The same; with a version only if the action still stands at it. `None`: it does not, and nothing was recorded.
-    async fn record_as(
+    pub(super) async fn record_as(
         &self,
         id: ActionId,
         version: Option<u64>,

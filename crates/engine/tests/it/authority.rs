@@ -51,6 +51,7 @@ fn destination(name: &str, ledger: &Ledger) -> Destination {
         key_template: None,
         approval: None,
         limits: Limits::default(),
+        by_workers: None,
     };
     Destination {
         name: name.to_owned(),

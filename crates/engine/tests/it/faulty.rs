@@ -104,6 +104,15 @@ impl Store for FaultyStore {
         self.inner.due(after, limit)
     }
 
+    fn for_workers(
+        &self,
+        destination: String,
+        after: Option<(Timestamp, ActionId)>,
+        limit: usize,
+    ) -> Answer<'_, Vec<Due>> {
+        self.inner.for_workers(destination, after, limit)
+    }
+
     fn counts(&self) -> Answer<'_, BTreeMap<(String, String), u64>> {
         self.inner.counts()
     }

@@ -38,6 +38,7 @@ async fn start(store: &Arc<FaultyStore>, carrier: impl Carrier + 'static) -> Eng
         key_template: None,
         approval: None,
         limits: Limits::default(),
+        by_workers: None,
     };
     let destination = Destination {
         name: PLACE.to_owned(),

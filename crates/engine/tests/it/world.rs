@@ -115,6 +115,7 @@ impl World {
             contracts: BTreeMap::new(),
             operations: BTreeMap::from([("do".to_owned(), promises.clone())]),
             any_operation: None,
+            by_workers: BTreeMap::new(),
         };
         let limits = DriverLimits {
             held_max: 8,

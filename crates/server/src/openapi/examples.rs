@@ -13,6 +13,9 @@ pub(crate) const DIGEST: &str = "8a1f5c0e9b7d3a2f8a1f5c0e9b7d3a2f8a1f5c0e9b7d3a2
 /// The name of a token that examples show.
 const TOKEN: &str = "5f0c9a17b2e4d638";
 
+/// The claim that examples show; a real one is longer.
+const CLAIM: &str = "wrk_01958b4fe0238ca6ab2c4ddd88ab92f41f9c2a7710e4";
+
 /// The body of an operation's example, by the operation's name.
 pub(super) fn body(operation: &str) -> Option<Value> {
     let body = match operation {
@@ -34,6 +37,11 @@ pub(super) fn body(operation: &str) -> Option<Value> {
         "acknowledge" => json!({"action": ID, "version": 3}),
         "verdict" => {
             json!({"verdict": "happened", "why": "it stands in their books", "by": "ben", "receipt": "T-77"})
+        }
+        "claim_work" => json!({"destinations": ["crm"], "max": 10, "lease_s": 120}),
+        "begin_work" | "heartbeat_work" | "return_work" => json!({}),
+        "report_work" => {
+            json!({"outcome": "done", "receipt": "C-17", "answer": {"status": 201, "body": "{\"id\":\"C-17\"}"}})
         }
         "check_again" | "pause" | "resume" | "release" => json!({"by": "ben"}),
         "after_restore" => json!({"copy_until": "2026-11-29T03:00:00Z", "by": "ben"}),
@@ -75,6 +83,7 @@ pub(super) fn path(operation: &str, parameter: &str) -> Option<&'static str> {
         ("conversation" | "told" | "acknowledge", "id") => "conv-91",
         ("proposal" | "supersede" | "approve" | "decline", "id") => PROPOSAL,
         ("status" | "evidence" | "cancel" | "verdict" | "check_again", "id") => ID,
+        ("begin_work" | "heartbeat_work" | "report_work" | "return_work", "claim") => CLAIM,
         ("destination" | "set_destination_state", "name") => "crm",
         ("tenant" | "set_tenant_state", "name") => "acme",
         ("principal" | "set_principal_state", "name") => "night-agent",

@@ -34,6 +34,7 @@ fn opened_by(method: &str, path: &str) -> (&'static [&'static str], bool) {
         }
         ("post", "/v1/proposals/{id}/approve") => (&["approve", "admin"], false),
         ("post", "/v1/proposals/{id}/decline") => (&["submit", "approve", "admin"], false),
+        ("post", path) if path.starts_with("/v1/work/") => (&["work", "admin"], false),
         ("get", "/v1/callbacks") => (&["callback", "admin"], false),
         ("post", "/v1/destinations/{name}/state") => (&["admin"], false),
         (_, path)
@@ -75,6 +76,7 @@ async fn a_route_is_opened_by_its_scopes_and_no_others() {
                 let target = path
                     .replace("{id}", "act_00000000000000000000000000")
                     .replace("{name}", "nothing")
+                    .replace("{claim}", "nothing")
                     .replace("{address}", "nothing");
                 if opens && path.starts_with("/v1/admin/") {
                     continue;

@@ -32,6 +32,11 @@ const STORY: &[&str] = &[
     "check_again",
     "verdict",
     "decline",
+    "claim_work",
+    "begin_work",
+    "heartbeat_work",
+    "report_work",
+    "return_work",
     "list_callbacks",
     "add_tenant",
     "tenant",
@@ -77,6 +82,10 @@ const REFUSED: &[(&str, u16, &str)] = &[
         409,
         "the story has approved it before: what is approved is declined no more",
     ),
+    ("begin_work", 404, "no worker was handed anything"),
+    ("heartbeat_work", 404, "no worker was handed anything"),
+    ("report_work", 404, "no worker was handed anything"),
+    ("return_work", 404, "no worker was handed anything"),
 ];
 
 /// Method and path of each operation.

@@ -29,4 +29,5 @@ mod refuse;
 mod review;
 mod submit;
 mod wait;
+mod work;
 mod world;

@@ -315,6 +315,7 @@ impl Served {
             key_template: None,
             approval: None,
             limits: setting.limits,
+            by_workers: None,
             contract: Some(OperationContract {
                 contract: Arc::new(contract),
                 kept: String::new(),

@@ -118,6 +118,7 @@ impl World {
                 gate,
                 operations: BTreeMap::from([("do".to_owned(), promises)]),
                 any_operation: None,
+                by_workers: BTreeMap::new(),
             };
             (line.destination.clone(), policy)
         });

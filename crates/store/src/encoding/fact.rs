@@ -72,6 +72,12 @@ enum FactDef {
         #[serde(with = "Instant")]
         at: Timestamp,
     },
+    LeaseExtended {
+        #[serde(with = "RequestDef")]
+        request: RequestRef,
+        #[serde(with = "Instant")]
+        until: Timestamp,
+    },
     LookedUp(#[serde(with = "LookupDef")] Lookup),
     Polled {
         #[serde(with = "AttemptDef")]

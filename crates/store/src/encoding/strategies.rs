@@ -345,6 +345,10 @@ fn facts_about_requests() -> Vec<BoxedStrategy<Fact>> {
 
 /// The records by people, by the clock and by the store itself.
 fn facts_by_decision() -> Vec<BoxedStrategy<Fact>> {
+    let extended = prop_oneof![
+        attempt().prop_map(RequestRef::Attempt),
+        any::<u32>().prop_map(RequestRef::Cancel)
+    ];
     vec![
         verdict().prop_map(Fact::Verdict).boxed(),
         text().prop_map(|by| Fact::Taken { by }).boxed(),
@@ -392,6 +396,9 @@ fn facts_by_decision() -> Vec<BoxedStrategy<Fact>> {
             })
             .boxed(),
         text().prop_map(|text| Fact::Noted { text }).boxed(),
+        (extended, instant())
+            .prop_map(|(request, until)| Fact::LeaseExtended { request, until })
+            .boxed(),
     ]
 }
 

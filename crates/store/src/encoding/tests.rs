@@ -165,13 +165,14 @@ fn the_strategies_leave_out_no_kind_of_fact() {
         Fact::Reread { .. } => 25,
         Fact::Unsupported { .. } => 26,
         Fact::Noted { .. } => 27,
+        Fact::LeaseExtended { .. } => 28,
     };
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let seen: Vec<usize> = facts()
         .iter()
         .map(|kind| index(&kind.new_tree(&mut runner).unwrap().current()))
         .collect();
-    assert_eq!(seen, (0..28).collect::<Vec<_>>());
+    assert_eq!(seen, (0..29).collect::<Vec<_>>());
 }
 
 #[test]

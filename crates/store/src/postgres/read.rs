@@ -211,6 +211,26 @@ impl Inner {
         Ok(rows.iter().map(due_row).collect())
     }
 
+    pub(super) async fn for_workers(
+        &self,
+        destination: String,
+        after: Option<(Timestamp, ActionId)>,
+        limit: usize,
+    ) -> Result<Vec<Due>, StoreError> {
+        const DOING: &str = "listing what waits for workers";
+        let now = self.now(DOING).await?;
+        let (at, id) = after.map_or((i64::MIN, Uuid::nil()), |(at, id)| {
+            (at.as_micros(), uuid(id))
+        });
+        let values: [Value<'_>; 5] = [&destination, &now.as_micros(), &at, &id, &count(limit)];
+        let sql = include_str!("sql/standing_for_workers.sql");
+        let rows = self
+            .connections
+            .rows(DOING, Does::Reads, sql, &values)
+            .await?;
+        Ok(rows.iter().map(due_row).collect())
+    }
+
     pub(super) async fn counts(&self) -> Result<BTreeMap<(String, String), u64>, StoreError> {
         let sql = include_str!("sql/standing_counts.sql");
         let rows = self

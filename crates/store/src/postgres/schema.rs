@@ -9,13 +9,14 @@ use crate::{StoreError, StoreErrorKind};
 const DOING: &str = "migrating the database";
 
 /// Migrations, in order; the index plus one is the schema version.
-const MIGRATIONS: [&str; 6] = [
+const MIGRATIONS: [&str; 7] = [
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_subject.sql"),
     include_str!("migrations/0003_outbox.sql"),
     include_str!("migrations/0004_register.sql"),
     include_str!("migrations/0005_identity.sql"),
     include_str!("migrations/0006_notices.sql"),
+    include_str!("migrations/0007_workers.sql"),
 ];
 
 /// The newest schema version known here.

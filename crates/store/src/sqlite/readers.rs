@@ -199,16 +199,60 @@ impl Reader {
         after: Option<(Timestamp, ActionId)>,
         limit: usize,
     ) -> Result<Vec<Due>, StoreError> {
-        const DOING: &str = "listing what is due";
-        self.at_once(DOING, |conn, sums, damaged| {
+        self.due_pages(
+            "listing what is due",
+            after,
+            limit,
+            |conn, after, wanted| {
+                let sql = include_str!("sql/standing_due.sql");
+                let statement = conn.prepare_cached(sql)?;
+                let (at, id) = after;
+                Ok((
+                    statement,
+                    vec![Box::new(at), Box::new(id), Box::new(wanted)],
+                ))
+            },
+        )
+    }
+
+    /// The same for what waits for workers at a destination.
+    pub(super) fn for_workers(
+        &mut self,
+        destination: &str,
+        after: Option<(Timestamp, ActionId)>,
+        limit: usize,
+    ) -> Result<Vec<Due>, StoreError> {
+        const DOING: &str = "listing what waits for workers";
+        let place = destination.to_owned();
+        self.due_pages(DOING, after, limit, |conn, after, wanted| {
+            let sql = include_str!("sql/standing_for_workers.sql");
+            let statement = conn.prepare_cached(sql)?;
+            let (at, id) = after;
+            let place = Box::new(place.clone());
+            Ok((
+                statement,
+                vec![place, Box::new(at), Box::new(id), Box::new(wanted)],
+            ))
+        })
+    }
+
+    fn due_pages(
+        &mut self,
+        doing: &'static str,
+        after: Option<(Timestamp, ActionId)>,
+        limit: usize,
+        page: impl for<'c> Fn(&'c Connection, After, i64) -> rusqlite::Result<Page<'c>>,
+    ) -> Result<Vec<Due>, StoreError> {
+        self.at_once(doing, |conn, sums, damaged| {
             let mut due = Vec::new();
             let mut after = after.map_or((i64::MIN, [0; 16]), |(at, id)| {
                 (at.as_micros(), id.to_bytes())
             });
             loop {
                 let wanted = limit - due.len();
-                let seen = due_rows(conn, sums, damaged, after, wanted, &mut due)
-                    .map_err(while_doing(DOING))?;
+                let seen = page(conn, after, row::signed(row::count(wanted)))
+                    .and_then(|page| due_rows(page, sums, damaged, &mut due))
+                    .map_err(while_doing(doing))?;
                 match seen.last {
                     Some(last) if seen.rows == wanted && due.len() < limit => after = last,
                     Some(_) | None => return Ok(due),
@@ -244,20 +288,22 @@ impl Reader {
 /// What one round over the due rows came to.
 struct Seen {
     rows: usize,
-    last: Option<(i64, [u8; 16])>,
+    last: Option<After>,
 }
 
+/// Behind which row a page begins.
+type After = (i64, [u8; 16]);
+
+/// A statement for a page of rows of `standing`, with its values.
+type Page<'c> = (rusqlite::CachedStatement<'c>, Vec<Box<dyn rusqlite::ToSql>>);
+
 fn due_rows(
-    conn: &Connection,
+    (mut statement, values): Page<'_>,
     sums: &Sums,
     damaged: &Damaged,
-    after: (i64, [u8; 16]),
-    wanted: usize,
     due: &mut Vec<Due>,
 ) -> rusqlite::Result<Seen> {
-    let mut statement = conn.prepare_cached(include_str!("sql/standing_due.sql"))?;
-    let limit = row::signed(row::count(wanted));
-    let mut rows = statement.query(params![after.0, after.1, limit])?;
+    let mut rows = statement.query(rusqlite::params_from_iter(values))?;
     let mut seen = Seen {
         rows: 0,
         last: None,

@@ -17,13 +17,14 @@ const APPLICATION: i64 = 0x4641_4354;
 const SQLITE_LEAST: i32 = 3_051_003;
 
 /// Migrations, in order; the index plus one is the schema version.
-const MIGRATIONS: [&str; 6] = [
+const MIGRATIONS: [&str; 7] = [
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_reports.sql"),
     include_str!("migrations/0003_subject.sql"),
     include_str!("migrations/0004_register.sql"),
     include_str!("migrations/0005_sums.sql"),
     include_str!("migrations/0006_notices.sql"),
+    include_str!("migrations/0007_workers.sql"),
 ];
 
 /// The newest schema version known here.

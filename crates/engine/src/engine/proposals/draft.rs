@@ -144,7 +144,7 @@ impl Engine {
         let base = match (&entry.place, &destination.reach) {
             (Some(place), _) => place.clone(),
             (None, Reach::Http(target)) => target.base(),
-            (None, Reach::InProcess(_)) => String::new(),
+            (None, Reach::InProcess(_) | Reach::Elsewhere) => String::new(),
         };
         Ok(Some(Rendered {
             method: request.method,

@@ -107,6 +107,7 @@ impl World {
             key_template: None,
             approval: Some(self.policy.clone()),
             limits: Limits::default(),
+            by_workers: None,
         };
         Destination {
             name: name.to_owned(),

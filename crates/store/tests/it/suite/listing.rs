@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use factum_core::evidence::AnswerClass;
 use factum_core::{Span, State};
-use factum_store::{Action, Admission, Filter};
+use factum_store::{Action, Admission, FOR_WORKERS, Filter, NextRow};
 
 use super::{Ready, on_each_store};
 use crate::fixtures::{MINUTE, START, action, admission, answered, lost, mark, next, submission};
 
 on_each_store!(
     due_rows_come_soonest_first_and_page_by_page,
+    what_waits_for_workers_is_found_by_destination_soonest_first,
     a_decision_moves_or_removes_the_due_row,
     listings_filter_by_every_member,
     listings_continue_behind_their_last_row,
@@ -44,6 +45,52 @@ async fn due_rows_come_soonest_first_and_page_by_page(at: Ready) {
     }
     assert_eq!(seen, wanted);
     assert!(at.store.due(None, 0).await.unwrap().is_empty());
+}
+
+async fn what_waits_for_workers_is_found_by_destination_soonest_first(at: Ready) {
+    let waits = |n: i64| NextRow {
+        why: FOR_WORKERS.to_owned(),
+        ..next("send", Some(START + Span::from_secs(n % 5)))
+    };
+    let mut wanted = Vec::new();
+    for n in 0..14u64 {
+        let n_signed = i64::try_from(n).unwrap();
+        let mut admission = admission(n);
+        if n % 3 == 0 {
+            admission.next = next("send", Some(START));
+        } else {
+            admission.next = waits(n_signed);
+            wanted.push((
+                START + Span::from_secs(n_signed % 5),
+                admission.action.intent.action,
+            ));
+        }
+        if n == 13 {
+            admission.action.scope.destination = "acme/helpdesk".to_owned();
+            wanted.pop();
+        }
+        at.create(admission).await;
+    }
+    wanted.sort();
+    let mut seen = Vec::new();
+    loop {
+        let after = seen.last().copied();
+        let store = &at.store;
+        let page = store.for_workers("helpdesk".to_owned(), after, 4).await;
+        let page = page.unwrap();
+        seen.extend(page.iter().map(|row| (row.at, row.action)));
+        if page.len() < 4 {
+            break;
+        }
+    }
+    assert_eq!(seen, wanted);
+    let other = at.store.for_workers("acme/helpdesk".to_owned(), None, 9);
+    assert_eq!(other.await.unwrap().len(), 1);
+    assert!(
+        (at.store.for_workers("crm".to_owned(), None, 9).await)
+            .unwrap()
+            .is_empty()
+    );
 }
 
 async fn a_decision_moves_or_removes_the_due_row(at: Ready) {

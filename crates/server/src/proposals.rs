@@ -62,6 +62,7 @@ const DECIDED: &[Code] = &[
     Code::AuthorityEnded,
     Code::BeyondGrant,
     Code::DeadlinePassed,
+    Code::BadTimes,
     Code::DoesNotApply,
     Code::IdentityConflict,
     Code::BadParams,

@@ -21,6 +21,7 @@ mod moving;
 mod pgbouncer;
 mod postgres;
 mod probe;
+mod proposals;
 mod register;
 mod review;
 mod seeds;

@@ -149,7 +149,7 @@ impl Engine {
     /// # Errors
     /// [`Problem`] if the store cannot be read.
     pub async fn changed_since(&self, proposal: &Proposal) -> Result<Option<String>, Problem> {
-        match self.draft_of(proposal).await {
+        match self.draft_of(proposal, None).await {
             Ok(draft) if hex(&draft.digest.0) == proposal.entry.digest => Ok(None),
             Ok(_) => Ok(Some(
                 "the contract, the address, the account or the program has changed".to_owned(),
@@ -343,6 +343,12 @@ impl Engine {
             return Err(Problem::new(Code::BadTimes, "/expires_at", rule, remedy));
         }
         let action = &draft.admission.action;
+        if action.intent.not_before.is_some_and(|at| at >= until) {
+            let rule =
+                "not_before has to be earlier than expires_at, else nothing could ever be sent";
+            let remedy = "move one of them";
+            return Err(Problem::new(Code::BadTimes, "/not_before", rule, remedy));
+        }
         let named = Submission {
             on_behalf_of: Some(action.scope.principal.clone()),
             ..submission.clone()

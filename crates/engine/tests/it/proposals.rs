@@ -294,6 +294,33 @@ async fn what_changed_since_it_was_approved_is_not_sent() {
     }
 }
 
+/// R18: what waits in a copy of the store may have been approved and sent in what the copy lacks, however long ago that is.
+#[tokio::test]
+async fn a_proposal_that_is_older_than_a_restore_may_have_been_sent() {
+    let world = World::new(always());
+    let engine = world.start().await;
+    let proposal = propose(&engine, "a", "x", "agent").await.proposal;
+    engine.shutdown(Duration::from_secs(1)).await;
+    world.advance(Span::from_secs(3_600));
+    world.restored().await;
+    world.advance(Span::from_secs(2 * 86_400));
+    let engine = world.start().await;
+    let approved = engine
+        .approve(&approver("ana"), proposal.id, named(&proposal))
+        .await;
+    let action = approved.unwrap().action.unwrap();
+    let rested = engine.wait(action.id(), PATIENCE).await.unwrap();
+    assert_eq!(rested.status().state, State::OutcomeUnknown);
+    assert_eq!(world.effects("x"), 0);
+    let newer = propose(&engine, "b", "y", "agent").await.proposal;
+    let approved = engine
+        .approve(&approver("ana"), newer.id, named(&newer))
+        .await;
+    let action = approved.unwrap().action.unwrap();
+    engine.wait(action.id(), PATIENCE).await.unwrap();
+    assert_eq!(world.effects("y"), 1);
+}
+
 /// Decision 16: an approver who is revoked before the send takes their approval along; so does whoever asked.
 #[tokio::test]
 async fn an_approval_does_not_outlive_its_approver_or_its_asker() {

@@ -8,7 +8,7 @@ use factum_testbed::{Filter, Handle, Testbed};
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::support::{PATIENCE, config};
+use crate::support::{APPROVED, PATIENCE, approve, config};
 
 async fn testbed() -> Handle {
     Testbed::start(factum_testbed::Config::default())
@@ -113,6 +113,54 @@ async fn a_plain_insert_is_picked_up_and_a_bad_one_is_refused_visibly() {
     assert_eq!((state.as_str(), action), ("refused", None));
     assert!(problem.unwrap().contains("F1001"));
     assert_eq!(testbed.ledger().counts(&Filter::default()).total_effects, 1);
+    factum.shutdown(Duration::from_secs(5)).await;
+}
+
+/// Decision 16: what asks for an approval does not come in by an outbox. Once it is approved, a row of the same identity joins.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_row_that_needs_an_approval_is_refused_and_joins_once_it_is_approved() {
+    let folder = tempfile::tempdir().unwrap();
+    let testbed = testbed().await;
+    let factum = Factum::sqlite(folder.path().join("factum.db"))
+        .config(config(&testbed.base_url(), APPROVED))
+        .start()
+        .await
+        .unwrap();
+    let file = folder.path().join("orders.db");
+    let mut orders = application(&file);
+    factum.outbox(&file).await.unwrap();
+    let mut insert = || {
+        let transaction = orders.transaction().unwrap();
+        let action = factum.action("bed", "key.sync").key("order/1");
+        let action = action.payload(json!({ "business": "order-1" }));
+        action.submit_in(&transaction).unwrap();
+        transaction.commit().unwrap();
+    };
+    let looked_at = async |id: i64| {
+        let reading = Connection::open(&file).unwrap();
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            let (state, action, problem) = row(&reading, id);
+            if state != "waiting" {
+                return (state, action, problem);
+            }
+            assert!(tokio::time::Instant::now() < deadline, "it still waits");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    insert();
+    let (state, action, problem) = looked_at(1).await;
+    assert_eq!((state.as_str(), action), ("refused", None));
+    assert!(problem.unwrap().contains("F1080"));
+    assert_eq!(testbed.ledger().counts(&Filter::default()).total_effects, 0);
+    let id = approve(&factum, "order/1", "order-1").await;
+    insert();
+    let (state, action, _) = looked_at(2).await;
+    assert_eq!((state.as_str(), action), ("taken", Some(id.to_string())));
+    let outcome = factum.wait(id, PATIENCE).await.unwrap();
+    assert!(matches!(outcome, Outcome::Done(Some(_))), "{outcome:?}");
+    let counts = testbed.ledger().counts(&Filter::default());
+    assert_eq!(counts.effects_of("order-1"), 1);
     factum.shutdown(Duration::from_secs(5)).await;
 }
 

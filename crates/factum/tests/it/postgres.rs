@@ -16,7 +16,7 @@ use factum_testbed::{Filter, Handle, Testbed};
 use serde_json::{Value, json};
 use tokio_postgres::{Client, NoTls};
 
-use crate::support::{PATIENCE, config};
+use crate::support::{APPROVED, PATIENCE, approve, config};
 
 async fn connect(url: &str) -> Client {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
@@ -63,9 +63,14 @@ impl Rig {
     }
 
     async fn engine(&self, poll: &str) -> Factum {
+        self.engine_with(poll, "").await
+    }
+
+    async fn engine_with(&self, poll: &str, more: &str) -> Factum {
         let folder: &Path = self.folder.path();
-        let store =
-            format!("[store]\nfolder = {folder:?}\nconnections = 4\noutbox_poll = \"{poll}\"\n");
+        let store = format!(
+            "[store]\nfolder = {folder:?}\nconnections = 4\noutbox_poll = \"{poll}\"\n{more}\n"
+        );
         Factum::postgres(self.url.clone())
             .config(config(&self.testbed.base_url(), &store))
             .start()
@@ -168,6 +173,33 @@ async fn the_intent_commits_with_the_data_or_not_at_all() {
     assert_eq!((rig.effects("order-1"), rig.effects("order-2")), (0, 1));
     assert_eq!(rig.effects("order-3"), 1);
     factum.shutdown(Duration::from_secs(5)).await;
+}
+
+// Decision 16: what asks for an approval does not come in by the outbox; the id that its application was told is that of the action
+// once it is approved, by one of two workers at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs PostgreSQL; ./test starts one"]
+async fn a_row_that_needs_an_approval_is_refused_and_has_its_id_once_it_is_approved() {
+    let rig = Rig::make().await;
+    let (one, two) = (
+        rig.engine_with("50 ms", APPROVED).await,
+        rig.engine_with("50 ms", APPROVED).await,
+    );
+    let app = connect(&rig.url).await;
+    let id = id_of(&submit(&app, &body("order-1")).await.unwrap());
+    let refused = told(&app, &id).await;
+    assert_eq!(refused["state"], "terminal_failure", "{refused}");
+    assert!(refused.to_string().contains("F1080"), "{refused}");
+    assert_eq!(rig.effects("order-1"), 0);
+    let (first, second) = tokio::join!(
+        approve(&one, "order-1", "order-1"),
+        approve(&two, "order-1", "order-1")
+    );
+    assert_eq!((first, first.to_string()), (second, id));
+    rig.sent("order-1").await;
+    assert_eq!(rig.effects("order-1"), 1);
+    one.shutdown(Duration::from_secs(5)).await;
+    two.shutdown(Duration::from_secs(5)).await;
 }
 
 // O, B178: a repeat joins, another intent under the same identity is refused by its code, and a row that the engine refuses says why.

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use factum::statements::Reader;
 use factum::view::StatusView;
-use factum::{ActionId, Config, Factum};
+use factum::{ActionId, Ask, Caller, Config, Decision, Factum, Submission};
 use factum_faults::FaultPlan;
 use factum_testbed::{Config as TestbedConfig, Filter, Handle, Testbed};
 use serde_json::json;
@@ -45,6 +46,33 @@ pub(crate) fn config(base: &str, more: &str) -> Config {
         "#
     );
     Config::parse("test.toml", &text).unwrap()
+}
+
+/// The operation `key.sync` asks for an approval.
+pub(crate) const APPROVED: &str =
+    "[destinations.bed.operations.\"key.sync\".approval]\nrequired = \"always\"";
+
+/// Proposes an effect as an agent and approves it as somebody else; gives the action.
+pub(crate) async fn approve(factum: &Factum, key: &str, business: &str) -> ActionId {
+    let (agent, boss) = (
+        Caller::trusted("default", "agent"),
+        Caller::trusted("default", "boss"),
+    );
+    let body = serde_json::json!({
+        "destination": "bed", "operation": "key.sync", "key": key, "for": "admin", "payload": {"business": business},
+    });
+    let submission = Submission::from_json(&body.to_string()).unwrap();
+    let reader = Reader::default();
+    let asked = factum.propose_for(submission, &agent, Ask::default(), reader);
+    let proposal = asked.await.unwrap().proposal.proposal;
+    let decision = Decision {
+        digest: &proposal.digest,
+        why: None,
+        until: None,
+    };
+    let id = proposal.id.parse().unwrap();
+    let approved = factum.approve(&boss, id, decision, reader).await.unwrap();
+    approved.action.unwrap().id.parse().unwrap()
 }
 
 impl Rig {

@@ -375,6 +375,11 @@ async fn what_is_wrong_with_a_proposal_is_said_by_its_member() {
             .await;
         assert_eq!(code(&answer), wanted, "{member} {value}: {}", answer.text);
     }
+    let waits = desk.as_agent("/v1/proposals", &wish("a", "1")).await.json();
+    let waits = &waits["proposal"];
+    let past = json!({"digest": waits["digest"], "until": "2001-01-01T00:00:00Z"});
+    let past = desk.as_boss(&path(waits, "/approve"), &past).await;
+    assert_eq!((past.status, code(&past).as_str()), (422, "F1015"));
     let twice = "{\"destination\":\"bed\",\"operation\":\"neither.sync\",\"key\":\"a\",\"supersedes\":null,\"supersedes\":null}";
     let twice = desk
         .world

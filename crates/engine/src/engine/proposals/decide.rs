@@ -1,6 +1,6 @@
 //! Deciding on a proposal: everything is read, decided, and written at the version that was read; whoever is slower decides anew.
 
-use factum_core::{ProposalId, Timestamp};
+use factum_core::{ActionId, ProposalId, Timestamp};
 use factum_store::{Admitted, Approved, Record, Registered};
 
 use super::draft::{Draft, asker};
@@ -169,6 +169,11 @@ impl Engine {
             ProposalState::Declined | ProposalState::Superseded => return Err(closed(&proposal)),
             ProposalState::Pending => self.is_named(&proposal, decision)?,
         }
+        if decision.until.is_some_and(|until| until <= now) {
+            let rule = "until is not in the future";
+            let remedy = "set a later one, or leave it out";
+            return Err(Problem::new(Code::BadTimes, "/until", rule, remedy));
+        }
         let policy = self.policy_of(&proposal);
         policy
             .lets(&caller.principal, &proposal.entry.principal)
@@ -241,38 +246,68 @@ impl Engine {
         given: Vec<Approval>,
         caller: &Caller,
     ) -> Result<Option<Decided>, Problem> {
-        let draft = self.draft_of(&proposal).await?;
+        let mut reserved = None;
+        for _ in 0..2 {
+            let admitted = self
+                .admit_approved(&proposal, &given, caller, reserved)
+                .await?;
+            match admitted {
+                Admitted::Created(record, _) => {
+                    self.announce(&record);
+                    let proposal = self.proposal(&whole(&proposal), proposal.id).await?;
+                    return Ok(Some(Decided {
+                        proposal,
+                        action: Some(record),
+                        created: true,
+                    }));
+                }
+                Admitted::Joined(record) => return self.joined(&proposal, *record).await,
+                Admitted::Conflict { first, members } => return Err(conflict(&first, &members)),
+                Admitted::Stale => return Ok(None),
+                // A row of an outbox was refused: its application was told this id for what is approved now.
+                Admitted::Reserved(first) if first.waiting.is_none() => {
+                    reserved = Some(first.action);
+                }
+                Admitted::Reserved(_) => return Err(reserved_again()),
+            }
+        }
+        Err(reserved_again())
+    }
+
+    async fn admit_approved(
+        &self,
+        proposal: &Proposal,
+        given: &[Approval],
+        caller: &Caller,
+        reserved: Option<ActionId>,
+    ) -> Result<Admitted, Problem> {
+        let draft = self.draft_of(proposal, reserved).await?;
         if hex(&draft.digest.0) != proposal.entry.digest {
             let rule = "what would be sent has changed since it was proposed: the contract, the address, the account or the program";
             let remedy = "look at it again, supersede it with the same content, and decide on that";
             let problem = Problem::new(Code::ProposalChanged, "/digest", rule, remedy);
             return Err(problem.about_proposal(proposal.id));
         }
-        self.join_or_room(&draft.admission.action).await?;
-        let asked = asker(&proposal);
-        let now = draft.admission.action.intent.submitted_at;
         let action = &draft.admission.action;
-        let room = self.take(&asked, action, &draft.moves, now).await?;
-        let admission = admission(&proposal, draft, given, caller);
-        let admitted = self.admit(admission).await?;
+        let now = action.intent.submitted_at;
+        // Whoever approved is looked at under the edition that the transaction compares.
+        let people = given.iter().filter(|one| !one.policy);
+        let mut people = people.map(|one| (one.by.as_str(), one.grant.as_deref()));
+        let all = people.all(|who| self.may_decide(proposal, who, now).is_ok());
+        if !all || draft.admission.under != Some(self.shared.directory().edition()) {
+            return Ok(Admitted::Stale);
+        }
+        self.join_or_room(action).await?;
+        let room = self
+            .take(&asker(proposal), action, &draft.moves, now)
+            .await?;
+        let admitted = self
+            .admit(admission(proposal, draft, given.to_vec(), caller))
+            .await?;
         if !matches!(admitted, Admitted::Created(..)) {
             self.give_back(room).await;
         }
-        match admitted {
-            Admitted::Created(record, _) => {
-                self.announce(&record);
-                let proposal = self.proposal(&whole(&proposal), proposal.id).await?;
-                Ok(Some(Decided {
-                    proposal,
-                    action: Some(record),
-                    created: true,
-                }))
-            }
-            Admitted::Joined(record) => self.joined(&proposal, *record).await,
-            Admitted::Conflict { first, members } => Err(conflict(&first, &members)),
-            Admitted::Stale => Ok(None),
-            Admitted::Reserved(_) => Err(reserved_again()),
-        }
+        Ok(admitted)
     }
 
     /// Another approval made the action meanwhile; or somebody recorded it without this proposal.

@@ -32,6 +32,8 @@ struct Under<'a> {
     /// The instant that stands in the request, where the contract writes one.
     as_of: Timestamp,
     now: Timestamp,
+    /// The id that an application's own transaction was told for this identity, in a row that was refused since.
+    reserved: Option<ActionId>,
 }
 
 impl Engine {
@@ -42,9 +44,13 @@ impl Engine {
         caller: &Caller,
         now: Timestamp,
     ) -> Result<Draft, Problem> {
-        let as_of = now;
-        self.draft_under(submission, Under { caller, as_of, now })
-            .await
+        let under = Under {
+            caller,
+            as_of: now,
+            now,
+            reserved: None,
+        };
+        self.draft_under(submission, under).await
     }
 
     /// The same as it was shown earlier.
@@ -55,16 +61,29 @@ impl Engine {
         as_of: Timestamp,
     ) -> Result<Draft, Problem> {
         let now = self.shared.store.now().await?;
-        self.draft_under(submission, Under { caller, as_of, now })
-            .await
+        let under = Under {
+            caller,
+            as_of,
+            now,
+            reserved: None,
+        };
+        self.draft_under(submission, under).await
     }
 
     /// What a proposal would come to if it were approved now, under the authority of whoever asked.
-    pub(super) async fn draft_of(&self, proposal: &Proposal) -> Result<Draft, Problem> {
-        let as_of = Timestamp::from_micros(proposal.entry.made_at);
+    pub(super) async fn draft_of(
+        &self,
+        proposal: &Proposal,
+        reserved: Option<ActionId>,
+    ) -> Result<Draft, Problem> {
         let caller = asker(proposal);
-        self.draft_as_of(&proposal.entry.submission, &caller, as_of)
-            .await
+        let under = Under {
+            caller: &caller,
+            as_of: Timestamp::from_micros(proposal.entry.made_at),
+            now: self.shared.store.now().await?,
+            reserved,
+        };
+        self.draft_under(&proposal.entry.submission, under).await
     }
 
     async fn draft_under(
@@ -73,16 +92,21 @@ impl Engine {
         under: Under<'_>,
     ) -> Result<Draft, Problem> {
         let caller = under.caller;
-        let checked = submission
+        let mut checked = submission
             .clone()
             .check(&caller.tenant, &caller.principal)?;
+        // A proposal that a copy of the store still holds as waiting may have been approved and sent in what was lost (R18).
+        let formed = checked.intent_at.unwrap_or(under.as_of);
+        checked.intent_at = Some(formed.min(under.as_of));
         let (destination, operation) = self.operation(
             &caller.tenant,
             &checked.scope.destination,
             &checked.scope.operation,
         )?;
         let account = destination.account.clone();
-        let (mut admission, moves) = self.authorized(checked, caller, None, under.now).await?;
+        let (mut admission, moves) = self
+            .authorized(checked, caller, under.reserved, under.now)
+            .await?;
         let content = &mut admission.action.content;
         content.approved = Some(blank(admission.action.intent.action, account, under.as_of));
         let digest = self.digest(&admission, operation)?;

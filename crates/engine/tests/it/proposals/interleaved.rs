@@ -1,7 +1,7 @@
 //! Whatever people, callers and clocks do in whatever order: one identity has one action at most, nothing is sent that was not approved
 //! by somebody who did not ask, and nothing past its approval's end or after authority was lost.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use factum_core::{ActionId, Fact, ProposalId, Span};
@@ -10,7 +10,7 @@ use factum_engine::proposal::{Proposal, ProposalState};
 use factum_engine::{Ask, Code, Decided, Decision, Engine, Problem, Submission};
 use proptest::prelude::*;
 
-use super::kit::{World, always, approver, by, named, submission};
+use super::kit::{Site, World, always, approver, by, named, submission};
 
 /// What is not settled by then waits for nothing that happens here.
 const GLANCE: Duration = Duration::from_millis(500);
@@ -21,16 +21,47 @@ const TICK: Span = Span::from_secs(400);
 
 #[derive(Clone, Debug)]
 enum Does {
-    Propose { key: u8, content: u8, bot: bool },
-    Supersede { nth: u8, content: u8 },
-    Approve { nth: u8, who: u8 },
-    ApproveTwice { nth: u8 },
-    ApproveAndSupersede { nth: u8, content: u8 },
-    Decline { nth: u8 },
-    Cancel { nth: u8 },
-    Stand { who: u8, active: bool },
-    Submit { key: u8, content: u8 },
-    Pause { on: bool },
+    Propose {
+        key: u8,
+        content: u8,
+        bot: bool,
+    },
+    Supersede {
+        nth: u8,
+        content: u8,
+    },
+    Approve {
+        nth: u8,
+        who: u8,
+    },
+    ApproveTwice {
+        nth: u8,
+    },
+    ApproveAndSupersede {
+        nth: u8,
+        content: u8,
+    },
+    Decline {
+        nth: u8,
+    },
+    Cancel {
+        nth: u8,
+    },
+    Stand {
+        who: u8,
+        active: bool,
+    },
+    Submit {
+        key: u8,
+        content: u8,
+    },
+    Pause {
+        on: bool,
+    },
+    /// The process starts anew, perhaps with another contract.
+    Restart {
+        contract: u32,
+    },
     Tick,
 }
 
@@ -49,6 +80,7 @@ fn does() -> impl Strategy<Value = Does> {
         1 => (0u8..3, any::<bool>()).prop_map(|(who, active)| Does::Stand { who, active }),
         2 => (key(), content()).prop_map(|(key, content)| Does::Submit { key, content }),
         1 => any::<bool>().prop_map(|on| Does::Pause { on }),
+        1 => (1u32..3).prop_map(|contract| Does::Restart { contract }),
         1 => Just(Does::Tick),
     ]
 }
@@ -76,8 +108,9 @@ struct Run {
     actions: BTreeMap<String, ActionId>,
     /// The action of each proposal.
     made: BTreeMap<ProposalId, ActionId>,
-    /// Payloads that somebody approved who did not ask for them.
-    approved: BTreeSet<String>,
+    /// Payloads that somebody approved who did not ask for them, each with the edition of the contract that was approved.
+    approved: BTreeMap<String, u32>,
+    contract: u32,
 }
 
 impl Run {
@@ -90,7 +123,8 @@ impl Run {
             proposals: Vec::new(),
             actions: BTreeMap::new(),
             made: BTreeMap::new(),
-            approved: BTreeSet::new(),
+            approved: BTreeMap::new(),
+            contract: 1,
         }
     }
 
@@ -131,7 +165,7 @@ impl Run {
         assert_eq!(decided.proposal.state, ProposalState::Approved);
         if decided.created {
             assert_ne!(proposal.entry.principal, who, "approved by who asked");
-            self.approved.insert(payload(proposal));
+            self.approved.insert(payload(proposal), self.contract);
         }
         let id = action.id();
         assert_eq!(
@@ -210,6 +244,15 @@ impl Run {
                 self.propose((*key, *content), who, None).await;
             }
             Does::Tick => self.world.advance(TICK),
+            Does::Restart { contract } => {
+                self.engine.shutdown(GLANCE).await;
+                self.contract = *contract;
+                let site = Site {
+                    contract: *contract,
+                    ..Site::default()
+                };
+                self.engine = self.world.start_at(site).await;
+            }
             Does::Pause { on } => self.engine.set_paused(*on, "root").await.unwrap(),
             Does::Stand { who, active } => {
                 let standing = if *active {
@@ -293,13 +336,15 @@ impl Run {
         self.engine.shutdown(GLANCE).await;
         let mut by_key: BTreeMap<String, u32> = BTreeMap::new();
         for (payload, times) in self.world.all_effects() {
-            assert_eq!(times, 1, "a second effect of {payload}");
-            assert!(
-                self.approved.contains(&payload),
-                "{payload} was not approved"
+            assert_eq!(times.len(), 1, "a second effect of {payload}");
+            let approved = self.approved.get(&payload);
+            assert_eq!(
+                approved,
+                times.first(),
+                "R23: {payload} was not approved so"
             );
             let key = payload.split(' ').next().unwrap().to_owned();
-            *by_key.entry(key).or_default() += times;
+            *by_key.entry(key).or_default() += 1;
         }
         assert!(by_key.values().all(|times| *times == 1), "R23: {by_key:?}");
     }
@@ -321,6 +366,7 @@ fn expected(problem: &Problem) {
             | Code::AuthorityEnded
             | Code::IdentityConflict
             | Code::DoesNotApply
+            | Code::ProposalChanged
     );
     assert!(known, "{problem}");
 }

@@ -17,7 +17,7 @@ use factum_engine::{
     Ask, Caller, Carried, CarriedRequest, Code, Decision, Destination, Engine, Keys, Operation,
     OperationContract, Options, Proposed, Reach, Reason, Submission,
 };
-use factum_store::{EntryKey, Kind, MemoryStore};
+use factum_store::{EntryKey, Kind, MemoryStore, Store};
 use factum_transport::HttpTransport;
 
 /// Longer than anything here takes.
@@ -45,12 +45,12 @@ impl Default for Site {
     }
 }
 
-/// A store, a clock, and the effects at the place by payload.
+/// A store, a clock, and the effects at the place: by payload, the edition of the contract that each was sent under.
 pub(super) struct World {
     policy: ApprovalPolicy,
     store: Arc<MemoryStore>,
     clock: Arc<AtomicI64>,
-    effects: Arc<Mutex<BTreeMap<String, u32>>>,
+    effects: Arc<Mutex<BTreeMap<String, Vec<u32>>>>,
 }
 
 impl World {
@@ -92,11 +92,11 @@ impl World {
     }
 
     fn destination(&self, name: &str, site: &Site) -> Destination {
-        let effects = self.effects.clone();
+        let (effects, edition) = (self.effects.clone(), site.contract);
         let carrier = move |_: Permission, request: CarriedRequest| {
             let payload = request.payload.split('"').nth(3).unwrap();
             let mut effects = effects.lock().unwrap();
-            *effects.entry(payload.to_owned()).or_default() += 1;
+            effects.entry(payload.to_owned()).or_default().push(edition);
             std::future::ready(Carried::Done(Receipt::new("C-1".to_owned())))
         };
         let operation = Operation {
@@ -130,17 +130,18 @@ impl World {
         self.clock.fetch_add(by.as_micros(), Ordering::SeqCst);
     }
 
-    /// How many effects there were of this payload.
-    pub(super) fn effects(&self, payload: &str) -> u32 {
-        self.effects
-            .lock()
-            .unwrap()
-            .get(payload)
-            .copied()
-            .unwrap_or(0)
+    /// The store is a copy of now, as everybody learns.
+    pub(super) async fn restored(&self) {
+        self.store.declare_restored(Some(self.now())).await.unwrap();
+        self.store.release_restore("root".to_owned()).await.unwrap();
     }
 
-    pub(super) fn all_effects(&self) -> BTreeMap<String, u32> {
+    /// How many effects there were of this payload.
+    pub(super) fn effects(&self, payload: &str) -> usize {
+        self.all_effects().get(payload).map_or(0, Vec::len)
+    }
+
+    pub(super) fn all_effects(&self) -> BTreeMap<String, Vec<u32>> {
         self.effects.lock().unwrap().clone()
     }
 

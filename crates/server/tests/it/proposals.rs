@@ -225,6 +225,29 @@ async fn what_was_shown_is_sent_byte_for_byte() {
     assert!(head.contains("swordfish"), "{head}");
 }
 
+/// Nor does what needs an approval come in as an event.
+#[tokio::test]
+async fn an_event_gets_round_no_approval() {
+    let desk = Desk::open("{ required = \"always\" }").await;
+    let as_event = [("Content-Type", "application/cloudevents+json")];
+    let mut data = wish("a", "20.00");
+    let members = data.as_object_mut().unwrap();
+    members.remove("key");
+    members.insert("effect".to_owned(), json!("refund"));
+    let event = json!({"specversion": "1.0", "id": "e-1", "source": "//shop", "type": "paid", "data": data});
+    let event = (desk.world)
+        .call_as(
+            &desk.agent,
+            "POST",
+            "/v1/actions",
+            &as_event,
+            &event.to_string(),
+        )
+        .await;
+    assert_eq!(code(&event), "F1080", "{}", event.text);
+    assert_eq!(desk.place.requests().len(), 0);
+}
+
 /// An edited one takes the place of the first, which can be approved by nobody any more; the conversation shows what waits.
 #[tokio::test]
 async fn an_edit_makes_another_proposal_and_closes_the_first() {

@@ -30,6 +30,7 @@ use crate::feeds::Feeds;
 use crate::keys::Keys;
 use crate::problem::Problem;
 use crate::recover;
+use crate::room::Room;
 use crate::shell::{self, About, Change, Message, Shared};
 
 /// How often an action is looked at that another worker may carry, while somebody waits for it.
@@ -70,7 +71,6 @@ pub type TransportMaker = Box<dyn FnOnce(Arc<dyn Clock>) -> Arc<dyn Transport> +
 pub struct Engine {
     shared: Arc<Shared>,
     messages: mpsc::Sender<Message>,
-    unsettled_max: usize,
     restore_grace: Span,
     older_identities: bool,
     stopping: AtomicBool,
@@ -132,6 +132,7 @@ impl Engine {
             contracts: RwLock::new(contracts),
             changes: broadcast::channel(4_096).0,
             unsettled: AtomicUsize::new(0),
+            room: Room::new(options.unsettled_max),
             clock_in_doubt: AtomicBool::new(options.clock_in_doubt),
             restore_released: AtomicBool::new(released),
             paused: AtomicBool::new(paused),
@@ -163,7 +164,6 @@ impl Engine {
         Ok(Self {
             shared,
             messages,
-            unsettled_max: options.unsettled_max,
             restore_grace: options.restore_grace,
             older_identities,
             stopping: AtomicBool::new(false),

@@ -30,6 +30,7 @@ pub mod problem;
 pub mod proposal;
 pub mod reading;
 mod recover;
+mod room;
 pub mod rulings;
 mod shell;
 pub mod submission;

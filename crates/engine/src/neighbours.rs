@@ -11,7 +11,7 @@ use factum_core::mistake::{Mistake, made};
 use factum_core::{ActionId, Lane, Span, Timestamp, WorkerNonce};
 use factum_store::{Restore, Store, StoreError};
 
-use crate::driver::Event;
+use crate::driver::{Driver, Event};
 use crate::recover;
 use crate::shell::Shared;
 
@@ -19,7 +19,7 @@ use crate::shell::Shared;
 pub const PAUSED: &str = "paused";
 
 /// For how long a worker is taken to live after it said so: a few rounds of looking.
-const LIVES: Span = Span::from_secs(10);
+pub const LIVES: Span = Span::from_secs(10);
 
 /// How long a due action is left to whoever recorded it.
 const GRACE: Span = Span::from_secs(1);
@@ -41,6 +41,25 @@ pub struct Heard<'a> {
     pub overdue_after: &'a Mutex<Option<(Timestamp, ActionId)>>,
 }
 
+/// A worker starts: the others count with it from here on, and it with them.
+pub(crate) async fn arrive(shared: &Shared, driver: &mut Driver) -> Result<(), StoreError> {
+    let (store, worker) = (shared.store.as_ref(), shared.worker);
+    let living = store.beat(worker, LIVES).await?;
+    shared.room.ask(store, worker, shared.now()).await?;
+    let share = Share::of(worker, &living);
+    driver.handle(Event::Living(share), shared.now());
+    Ok(())
+}
+
+/// Where others share the store, they go on at once with what this worker leaves.
+pub(crate) async fn farewell(shared: &Shared) {
+    if shared.store.is_shared()
+        && let Err(error) = shared.store.beat(shared.worker, Span::ZERO).await
+    {
+        tracing::debug!(%error, "could not say that this worker ends; the others find out");
+    }
+}
+
 /// What is heard from the store about others, as events for the driver, and the lanes that this worker looks after. On a store
 /// that one process holds it hears nothing, and looks after all.
 pub(crate) async fn look(shared: &Shared) -> Result<(Vec<Event>, Vec<Lane>), StoreError> {
@@ -51,6 +70,7 @@ pub(crate) async fn look(shared: &Shared) -> Result<(Vec<Event>, Vec<Lane>), Sto
     };
     let store = shared.store.as_ref();
     let mut looked = look_at(store, shared.worker, shared.now(), heard).await?;
+    shared.room.ask(store, shared.worker, shared.now()).await?;
     if let Some(restore) = looked.held {
         let found = look_first(shared, &restore, &looked.lanes).await?;
         looked.events.extend(found);
@@ -92,6 +112,7 @@ pub async fn look_at(
     // With a beat the store looks whether it came from a copy; then what it says of a restore counts.
     let living = store.beat(worker, LIVES).await?;
     let lanes = lanes_of(worker, &living);
+    events.push(Event::Living(Share::of(worker, &living)));
     let restore = store.restore().await?;
     let held = restore.filter(|restore| restore.released.is_none());
     let released = held.is_none();
@@ -155,6 +176,43 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Which part of what a destination is given is one worker's, among those that live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// So many live.
+    pub workers: u32,
+    /// So many of them come before this one.
+    pub before: u32,
+}
+
+impl Share {
+    /// All of it.
+    pub const WHOLE: Self = Self {
+        workers: 1,
+        before: 0,
+    };
+
+    /// Of this worker. One that does not stand among the living yet counts as one more.
+    #[must_use]
+    pub fn of(worker: WorkerNonce, living: &[WorkerNonce]) -> Self {
+        let others = living.iter().filter(|other| **other != worker);
+        let before = others.clone().filter(|other| **other < worker);
+        let number = |count| u32::try_from(count).unwrap_or(u32::MAX);
+        Self {
+            workers: number(others.count()).saturating_add(1),
+            before: number(before.count()),
+        }
+    }
+
+    /// This worker's part of a number: the parts of all are the number. Never nothing, so that whatever a worker recorded can be
+    /// carried out; with more workers than the number has, there are as many as workers.
+    #[must_use]
+    pub fn part(self, whole: u32) -> u32 {
+        let more = u32::from(self.before < whole % self.workers);
+        (whole / self.workers + more).max(1)
+    }
+}
+
 /// The lanes that a worker looks after among those that live: each lane goes to the worker that draws highest for it, so that
 /// a death or a birth moves the lanes of that one worker and no others.
 fn lanes_of(worker: WorkerNonce, living: &[WorkerNonce]) -> Vec<Lane> {
@@ -212,6 +270,20 @@ mod tests {
                 "a lane of the living moved"
             );
         }
+    }
+
+    #[test]
+    fn the_parts_of_all_workers_are_the_whole() {
+        for count in 1..=9u64 {
+            let living: Vec<_> = (1..=count).map(WorkerNonce).collect();
+            let shares = living.iter().map(|worker| Share::of(*worker, &living));
+            for whole in 1..=64 {
+                let parts: u32 = shares.clone().map(|share| share.part(whole)).sum();
+                assert_eq!(parts, whole.max(u32::try_from(count).unwrap()));
+            }
+        }
+        assert_eq!(Share::of(WorkerNonce(7), &[WorkerNonce(7)]), Share::WHOLE);
+        assert_eq!(Share::of(WorkerNonce(7), &[WorkerNonce(3)]).part(8), 4);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use factum_store::{Filter, IMPORTED_AT, Restore, StoreError, StoreErrorKind};
 
 use crate::driver::{Driver, Event};
 use crate::left_behind::{left_behind, restored};
+use crate::neighbours;
 use crate::problem::Problem;
 use crate::shell::Shared;
 
@@ -21,7 +22,7 @@ pub(crate) async fn recover(
 ) -> Result<(), Problem> {
     if shared.store.is_shared() {
         // Other workers go on with theirs. What nobody looks after is picked up lane by lane; leases tell when a mark is old.
-        return Ok(());
+        return Ok(neighbours::arrive(shared, driver).await?);
     }
     let imported_at = imported_at(shared).await?;
     let mut after = None;

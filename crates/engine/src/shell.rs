@@ -34,6 +34,7 @@ use crate::feeds::{self, Feeds};
 use crate::keys::Keys;
 use crate::messages::{Brought, report_names};
 use crate::neighbours;
+use crate::room::Room;
 use guard::{ended_event, first_mark, handle};
 
 /// How often the clock is anchored anew, and doubts are seen after.
@@ -83,6 +84,8 @@ pub(crate) struct Shared {
     pub(crate) contracts: RwLock<HashMap<[u8; 32], Arc<Contract>>>,
     pub(crate) changes: broadcast::Sender<Change>,
     pub(crate) unsettled: AtomicUsize,
+    /// How many more may be recorded.
+    pub(crate) room: Room,
     pub(crate) clock_in_doubt: AtomicBool,
     pub(crate) restore_released: AtomicBool,
     pub(crate) paused: AtomicBool,
@@ -199,6 +202,7 @@ async fn stop(
             owners.insert(handle.id(), action);
         }
         if driver.under_way() == 0 {
+            neighbours::farewell(shared).await;
             return 0;
         }
         match tokio::time::timeout_at(deadline, tasks.join_next_with_id()).await {
@@ -219,6 +223,7 @@ async fn stop(
             tracing::warn!(%action, %error, "could not record that its request was broken off; it is maybe sent");
         }
     }
+    neighbours::farewell(shared).await;
     in_flight.len()
 }
 

@@ -93,13 +93,23 @@ pub trait Store: Send + Sync + 'static {
     }
 
     /// Says that a worker lives until `lease` from now, and gives the workers that live, in order. A store that one process
-    /// holds knows of that one alone.
+    /// holds knows of that one alone. What a worker holds that has stopped saying so, or that said so for no time at all because
+    /// it ends, is free for others at once: if it only stood still, its claims are refused by their tokens. What it marked is
+    /// due when the mark's own lease is over, and not before.
     fn beat(&self, worker: WorkerNonce, lease: Span) -> Answer<'_, Vec<WorkerNonce>> {
         let _ = lease;
         Box::pin(std::future::ready(Ok(vec![worker])))
     }
 
-    /// Actions of these lanes that were due before `before` and that nobody holds: what a worker that died, or an application's
+    /// How many more actions this worker may record until it asks again, for as long as it is taken to live: over all workers no
+    /// more than `unsettled_max` then have a next step at a time. Given out on the safe side: what one was given counts until it
+    /// asks again. `None` where one process holds the store, and knows how many there are.
+    fn room(&self, worker: WorkerNonce, unsettled_max: usize) -> Answer<'_, Option<usize>> {
+        let _ = (worker, unsettled_max);
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    /// Actions of these lanes that were due before `before` and that nobody holds who lives: what a worker that died, or an application's
     /// own transaction, has left. Soonest first; `after` continues a listing behind its last row. A store that one process holds
     /// has none: that process knows what is due.
     fn overdue(

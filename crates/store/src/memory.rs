@@ -5,6 +5,7 @@ mod notices;
 mod register;
 mod reports;
 mod sound;
+mod workers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::ready;
@@ -53,6 +54,10 @@ struct Inner {
     stamped: Option<Timestamp>,
     /// Until when each worker that said so lives.
     workers: BTreeMap<WorkerNonce, Timestamp>,
+    /// How many more actions each may record until it asks again.
+    rooms: BTreeMap<WorkerNonce, usize>,
+    /// Who claimed an action last.
+    holders: BTreeMap<ActionId, WorkerNonce>,
 }
 
 #[derive(Clone)]
@@ -109,6 +114,8 @@ impl MemoryStore {
                 restore: inner.restore.clone(),
                 stamped: inner.stamped,
                 workers: BTreeMap::new(),
+                rooms: BTreeMap::new(),
+                holders: BTreeMap::new(),
             }),
         }
     }
@@ -200,7 +207,10 @@ impl Inner {
             let record = self.row(id).unwrap_or(record);
             return Ok(Admitted::Created(Box::new(record), None));
         }
-        let claim = wish.and_then(|(_, lease)| self.claims.take(&record, lease, now).ok());
+        let claim = wish.and_then(|(worker, lease)| {
+            self.holders.insert(id, worker);
+            self.claims.take(&record, lease, now).ok()
+        });
         Ok(Admitted::Created(Box::new(record), claim))
     }
 
@@ -315,17 +325,6 @@ impl Inner {
         }
         changed
     }
-
-    fn claim(&mut self, id: ActionId, lease: Span, now: Timestamp) -> Claimed {
-        let Some(record) = self.row(id) else {
-            return Claimed::Gone;
-        };
-        self.claims.sweep(now);
-        match self.claims.take(&record, lease, now) {
-            Ok(claim) => Claimed::Held(claim, Box::new(record)),
-            Err(until) => Claimed::Busy(until),
-        }
-    }
 }
 
 impl Store for MemoryStore {
@@ -395,11 +394,18 @@ impl Store for MemoryStore {
         if !self.shared {
             return answer(vec![worker]);
         }
-        let now = self.clock.now();
-        let workers = &mut self.lock().workers;
-        workers.retain(|_, until| *until > now);
-        workers.insert(worker, now + lease);
-        answer(workers.keys().copied().collect())
+        answer(self.lock().beat(worker, lease, self.clock.now()))
+    }
+
+    fn room(&self, worker: WorkerNonce, unsettled_max: usize) -> Answer<'_, Option<usize>> {
+        if !self.shared {
+            return answer(None);
+        }
+        answer(Some(self.lock().room(
+            worker,
+            unsettled_max,
+            self.clock.now(),
+        )))
     }
 
     fn overdue(
@@ -418,7 +424,7 @@ impl Store for MemoryStore {
             .due
             .range((after.map_or(Unbounded, Excluded), Unbounded))
             .take_while(|(at, _)| *at < before)
-            .filter(|(_, id)| lanes.contains(&id.lane()) && !inner.claims.is_held(*id, now));
+            .filter(|(_, id)| lanes.contains(&id.lane()) && !inner.is_held(*id, now));
         answer(
             left.take(limit)
                 .filter_map(|row| inner.due_row(row))
@@ -459,8 +465,8 @@ impl Store for MemoryStore {
         answer(counts)
     }
 
-    fn claim(&self, id: ActionId, _worker: WorkerNonce, lease: Span) -> Answer<'_, Claimed> {
-        answer(self.lock().claim(id, lease, self.clock.now()))
+    fn claim(&self, id: ActionId, worker: WorkerNonce, lease: Span) -> Answer<'_, Claimed> {
+        answer(self.lock().claim(id, worker, lease, self.clock.now()))
     }
 
     fn renew<'a>(&'a self, claim: &'a Claim, lease: Span) -> Answer<'a, bool> {

@@ -9,6 +9,7 @@
 
 mod append;
 mod bound;
+mod claims;
 mod clock;
 mod continuity;
 mod fault;
@@ -23,6 +24,7 @@ mod schema;
 mod session;
 mod tls;
 mod transfer;
+mod workers;
 mod write;
 
 use std::collections::BTreeMap;
@@ -433,6 +435,10 @@ impl Store for PostgresStore {
 
     fn beat(&self, worker: WorkerNonce, lease: Span) -> Answer<'_, Vec<WorkerNonce>> {
         Box::pin(self.inner.beat(worker, lease))
+    }
+
+    fn room(&self, worker: WorkerNonce, unsettled_max: usize) -> Answer<'_, Option<usize>> {
+        Box::pin(async move { self.inner.room(worker, unsettled_max).await.map(Some) })
     }
 
     fn overdue(

@@ -109,6 +109,11 @@ impl Claims {
         }
     }
 
+    /// Frees an action, whoever holds it.
+    pub(crate) fn free(&mut self, action: ActionId) {
+        self.put(action, None);
+    }
+
     /// The number of the last token that was handed out.
     pub(crate) fn tokens_given(&self) -> u64 {
         self.tokens
@@ -165,6 +170,19 @@ impl Claims {
     pub(crate) fn keep(&mut self) {
         self.undo = None;
     }
+}
+
+/// How long a worker that stopped saying that it lives is remembered: longer than any claim lasts.
+pub(crate) const FORGOTTEN_AFTER: Span = Span::from_secs(86_400);
+
+/// How many more actions one of several workers may record: half of its share of what is left, so that one that joins finds some.
+/// `waiting` have a next step at a time, and the other workers may record `others` more.
+pub(crate) fn room(unsettled_max: usize, waiting: usize, others: &[usize]) -> usize {
+    let given = others
+        .iter()
+        .fold(waiting, |sum, room| sum.saturating_add(*room));
+    let left = unsettled_max.saturating_sub(given);
+    (left / (2 * (others.len() + 1))).max(left.min(1))
 }
 
 /// A claim as it is checked: which action, token and version, and how it stood with its subject.

@@ -9,6 +9,7 @@ use factum_store::{Claim, Due, NextRow, Record};
 use super::feeds::FeedAt;
 use super::gate::Heard;
 use crate::directory::Directory;
+use crate::neighbours::Share;
 
 /// What happened.
 #[derive(Debug)]
@@ -81,6 +82,8 @@ pub enum Event {
     Credentials(BTreeMap<String, Timestamp>),
     /// Who may do what, as of an edition of the register.
     Directory(Arc<Directory>),
+    /// This worker's part of what destinations are given, among the workers that live.
+    Living(Share),
     /// No new work is begun; what is in flight may end.
     Stopping,
 }
@@ -107,6 +110,7 @@ impl Event {
             | Self::FeedDue(_)
             | Self::FeedRead { .. }
             | Self::Paused(_)
+            | Self::Living(_)
             | Self::RestoreReleased(_)
             | Self::InDoubt { .. }
             | Self::Credentials(_)

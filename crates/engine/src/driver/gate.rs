@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use factum_core::{ActionId, Span, Timestamp};
 
 use super::feeds::FeedAt;
+use crate::neighbours::Share;
 
 /// How much a destination is given at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +72,10 @@ pub struct Gate {
     advised_until: Option<Timestamp>,
     failures: u32,
     open_until: Option<Timestamp>,
+    /// This worker's part of all that.
+    share: Share,
+    /// A larger part that is taken from then on.
+    grows: Option<(Share, Timestamp)>,
 }
 
 /// How a request went, as far as the gate is concerned.
@@ -113,7 +118,43 @@ impl Gate {
             advised_until: None,
             failures: 0,
             open_until: None,
+            share: Share::WHOLE,
+            grows: None,
         }
+    }
+
+    /// This worker's part, with those that live now. A smaller one counts at once, and a larger one once it has stood for as long
+    /// as requests of a worker that went away may last.
+    pub fn share(&mut self, share: Share, now: Timestamp, lasts: Span) {
+        if share.workers >= self.share.workers {
+            self.share = share;
+            self.grows = None;
+        } else if self.grows.is_none_or(|(grows, _)| grows != share) {
+            self.grows = Some((share, now + lasts));
+        }
+        self.grow(now);
+    }
+
+    fn grow(&mut self, now: Timestamp) {
+        if let Some((share, _)) = self.grows.filter(|(_, from)| *from <= now) {
+            self.share = share;
+            self.grows = None;
+        }
+    }
+
+    fn in_flight_max(&self) -> usize {
+        let part = self.share.part(self.settings.in_flight_max);
+        usize::try_from(part).unwrap_or(usize::MAX)
+    }
+
+    /// Requests per second, in millionths; one worker's part of them.
+    fn rate(&self) -> i64 {
+        let rate = i64::from(self.settings.per_second).saturating_mul(WHOLE);
+        (rate / i64::from(self.share.workers)).max(1)
+    }
+
+    fn burst(&self) -> i64 {
+        i64::from(self.share.part(self.settings.burst.max(1))) * WHOLE
     }
 
     /// Lets a request of this guest begin, or says why it has to wait.
@@ -132,9 +173,7 @@ impl Gate {
             // Half open: this request is the probe, the others wait another round.
             self.open_until = Some(now + self.settings.circuit_cooldown);
         }
-        if self.in_flight.len()
-            >= usize::try_from(self.settings.in_flight_max).unwrap_or(usize::MAX)
-        {
+        if self.in_flight.len() >= self.in_flight_max() {
             return Err(Shut::Full);
         }
         if self.settings.per_second > 0 {
@@ -176,8 +215,10 @@ impl Gate {
 
     /// When the next request may begin for its rate.
     fn refilled(&self, now: Timestamp) -> Timestamp {
-        let missing = WHOLE - self.tokens;
-        now + Span::from_micros(missing / i64::from(self.settings.per_second) + 1)
+        // Tokens and the rate are in millionths, and so is a second.
+        let missing = i128::from(WHOLE - self.tokens) * i128::from(WHOLE);
+        let wait = missing / i128::from(self.rate()) + 1;
+        now + Span::from_micros(i64::try_from(wait).unwrap_or(i64::MAX))
     }
 
     /// The request of this guest ended.
@@ -215,9 +256,7 @@ impl Gate {
     /// How many more requests may be in flight.
     #[must_use]
     pub fn places(&self) -> usize {
-        usize::try_from(self.settings.in_flight_max)
-            .unwrap_or(usize::MAX)
-            .saturating_sub(self.in_flight.len())
+        self.in_flight_max().saturating_sub(self.in_flight.len())
     }
 
     /// Until when the circuit is open, if it is.
@@ -227,15 +266,14 @@ impl Gate {
     }
 
     fn refill(&mut self, now: Timestamp) {
+        self.grow(now);
         if self.settings.per_second == 0 {
             return;
         }
         let since = self.refilled_at.map_or(Span::ZERO, |at| now.since(at));
-        let gained = since
-            .as_micros()
-            .saturating_mul(i64::from(self.settings.per_second));
-        let full = i64::from(self.settings.burst.max(1)) * WHOLE;
-        self.tokens = self.tokens.saturating_add(gained).min(full);
+        let gained = i128::from(since.as_micros()) * i128::from(self.rate()) / i128::from(WHOLE);
+        let gained = i64::try_from(gained).unwrap_or(i64::MAX);
+        self.tokens = self.tokens.saturating_add(gained).min(self.burst());
         self.refilled_at = Some(self.refilled_at.map_or(now, |at| at.max(now)));
     }
 }
@@ -292,6 +330,58 @@ mod tests {
         let hour = at(3_600_000);
         assert_eq!(gate.enter(action(1), at(1)), Err(Shut::Advised(hour)));
         assert_eq!(gate.enter(action(1), hour), Ok(()));
+    }
+
+    #[test]
+    fn workers_divide_what_a_destination_is_given() {
+        let settings = GateSettings {
+            in_flight_max: 5,
+            per_second: 9,
+            burst: 3,
+            ..GateSettings::default()
+        };
+        let lasts = Span::from_secs(60);
+        let (mut in_flight, mut begun) = (0, 0);
+        for before in 0..3 {
+            let share = Share { workers: 3, before };
+            let mut gate = Gate::new(settings);
+            gate.share(share, at(0), lasts);
+            in_flight += gate.places();
+            for n in 0..=1_000u64 {
+                let now = at(i64::try_from(n).unwrap());
+                if gate.enter(action(n), now).is_ok() {
+                    begun += 1;
+                    gate.leave(action(n), Heard::Answer, now);
+                }
+            }
+        }
+        assert_eq!(in_flight, 5);
+        assert!(begun <= 3 + 9, "{begun} in a second, with a burst of three");
+        assert!(begun >= 3 + 6, "{begun} in a second");
+    }
+
+    #[test]
+    fn a_larger_part_is_taken_once_the_requests_of_the_dead_are_over() {
+        let two = Share {
+            workers: 2,
+            before: 1,
+        };
+        let lasts = Span::from_secs(60);
+        let mut gate = Gate::new(GateSettings {
+            in_flight_max: 8,
+            ..GateSettings::default()
+        });
+        gate.share(two, at(0), lasts);
+        assert_eq!(gate.places(), 4);
+        for millis in [1_000, 60_999] {
+            gate.share(Share::WHOLE, at(millis), lasts);
+            assert_eq!(gate.places(), 4);
+        }
+        gate.share(two, at(60_999), lasts);
+        gate.share(Share::WHOLE, at(61_000), lasts);
+        assert_eq!(gate.places(), 4, "it lived after all");
+        gate.share(Share::WHOLE, at(121_000), lasts);
+        assert_eq!(gate.places(), 8);
     }
 
     #[test]

@@ -207,6 +207,11 @@ impl Driver {
             }
             Event::Credentials(_) => {}
             Event::Directory(directory) => self.directed(directory, now),
+            Event::Living(share) => {
+                for gate in self.gates.values_mut() {
+                    gate.share(share, now, self.limits.claim_lease);
+                }
+            }
             Event::Stopping => self.stopping = true,
         }
     }

@@ -288,7 +288,15 @@ impl Engine {
 
     /// Beyond the bound on unsettled actions only repeats are taken: they join and add nothing.
     pub(super) async fn join_or_room(&self, action: &Action) -> Result<(), Problem> {
-        if self.shared.unsettled.load(Ordering::Relaxed) < self.unsettled_max
+        let shared = &self.shared;
+        let unsettled = shared.unsettled.load(Ordering::Relaxed);
+        let (room, store, now) = (&shared.room, shared.store.as_ref(), shared.now());
+        let mut has_room = room.take(unsettled, now);
+        if !has_room && room.asks_again(now) {
+            room.ask(store, shared.worker, now).await?;
+            has_room = room.take(unsettled, now);
+        }
+        if has_room
             || self
                 .shared
                 .store
@@ -298,10 +306,7 @@ impl Engine {
         {
             return Ok(());
         }
-        let rule = format!(
-            "{} actions are unsettled, which is the bound",
-            self.unsettled_max
-        );
+        let rule = "as many actions are unsettled as may be".to_owned();
         Err(Problem::new(
             Code::QueueFull,
             "",

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod authority;
+mod bounds;
 mod byte_noise;
 mod bytes;
 mod fairness;

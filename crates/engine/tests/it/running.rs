@@ -25,11 +25,22 @@ use crate::world::PLACE;
 /// Longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn done(_: Permission, _: CarriedRequest) -> impl Future<Output = Carried> + Send + 'static {
+pub(crate) fn done(
+    _: Permission,
+    _: CarriedRequest,
+) -> impl Future<Output = Carried> + Send + 'static {
     std::future::ready(Carried::Done(Receipt::new("C-1".to_owned())))
 }
 
 async fn start(store: &Arc<FaultyStore>, carrier: impl Carrier + 'static) -> Engine {
+    start_on(store.clone(), carrier, 100).await
+}
+
+pub(crate) async fn start_on(
+    store: Arc<dyn Store>,
+    carrier: impl Carrier + 'static,
+    unsettled_max: usize,
+) -> Engine {
     let operation = Operation {
         contract: None,
         promises: Promises::none(Consequence::Costly),
@@ -52,11 +63,11 @@ async fn start(store: &Arc<FaultyStore>, carrier: impl Carrier + 'static) -> Eng
         callback_secrets: Vec::new(),
     };
     let options = Options {
-        store: store.clone(),
+        store,
         transport: Box::new(|clock| Arc::new(HttpTransport::new(clock))),
         keys: Keys::new([7; 32]),
         destinations: BTreeMap::from([(PLACE.to_owned(), destination)]),
-        unsettled_max: 100,
+        unsettled_max,
         held_max: 8,
         former_workers_gone_at: None,
         restore_grace: Span::ZERO,
@@ -65,7 +76,7 @@ async fn start(store: &Arc<FaultyStore>, carrier: impl Carrier + 'static) -> Eng
     Engine::start(options).await.unwrap()
 }
 
-fn submission(key: &str) -> Submission {
+pub(crate) fn submission(key: &str) -> Submission {
     let text = format!(r#"{{"destination":"{PLACE}","operation":"do","key":"{key}"}}"#);
     Submission::from_json(&text).unwrap()
 }

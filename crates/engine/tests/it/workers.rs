@@ -1,9 +1,11 @@
 //! Two workers believe they own the same action (cases, group M).
 
-use factum_core::{Span, State};
-use factum_engine::driver::Command;
+use factum_core::{Span, State, WorkerNonce};
+use factum_engine::driver::{Command, Event};
+use factum_engine::neighbours::LIVES;
+use factum_store::Store;
 
-use crate::world::{Fate, World, promises};
+use crate::world::{Fate, World, promises, ready};
 
 const DAY: Span = Span::from_secs(86_400);
 
@@ -77,6 +79,62 @@ fn absence_counts_only_once_the_paused_request_can_no_longer_land() {
     }
     world.run(Span::from_secs(600));
     assert_eq!(world.effects[&id], 1);
+}
+
+/// R1, R12, C4: a worker stops saying that it lives with a request marked. Another one takes the action over at once, and neither sends
+/// nor asks before the mark's own lease is over; nor does the first one write when it resumes.
+#[test]
+fn a_mark_of_a_worker_that_stopped_is_waited_for() {
+    let mut world = World::new(2, promises(Some(DAY), true)).shared();
+    ready(world.store.beat(WorkerNonce(1), LIVES)).unwrap();
+    let id = world.submit(1);
+    until_send_is_next(&mut world, 0);
+    let over = world.record(id).next.at.unwrap();
+    world.workers[0].stopped = true;
+    world.pass(LIVES);
+    ready(world.store.beat(WorkerNonce(2), LIVES)).unwrap();
+    let now = world.now();
+    world.tell(1, crate::world::due(id, now));
+    while world.now() + Span::from_secs(1) < over {
+        world.run(Span::from_secs(1));
+        assert_eq!((world.effects.get(&id), world.lookups), (None, 0));
+        assert_eq!(world.kinds(id), ["marked"]);
+    }
+    world.run(Span::from_secs(600));
+    assert_eq!(world.status(id).state, State::Succeeded);
+    assert_eq!(world.effects[&id], 1);
+    world.workers[0].stopped = false;
+    world.run(Span::from_secs(600));
+    assert_eq!(world.effects[&id], 1, "{:?}", world.kinds(id));
+}
+
+/// B163: the same with a claim that is not marked yet: the other one sends, one period of life after the first one stopped; and the first
+/// one's mark is refused when it resumes.
+#[test]
+fn a_claim_of_a_worker_that_stopped_is_taken_over_in_one_period() {
+    let mut world = World::new(2, promises(None, true)).shared();
+    ready(world.store.beat(WorkerNonce(1), LIVES)).unwrap();
+    let id = world.submit(1);
+    until_mark_is_next(&mut world, 0);
+    world.workers[0].stopped = true;
+    world.run(Span::from_secs(9));
+    assert_eq!(world.effects.get(&id), None);
+    world.pass(Span::from_secs(1));
+    ready(world.store.beat(WorkerNonce(2), LIVES)).unwrap();
+    let lanes = (0..=u8::MAX).map(factum_core::Lane).collect();
+    let left = ready(world.store.overdue(lanes, world.now(), None, 9)).unwrap();
+    world.tell(1, Event::Overdue(left));
+    while world.step(1) {}
+    assert_eq!(world.effects[&id], 1);
+    world.workers[0].stopped = false;
+    world.run(Span::from_secs(600));
+    assert_eq!(world.effects[&id], 1, "{:?}", world.kinds(id));
+    let marks = world
+        .kinds(id)
+        .iter()
+        .filter(|kind| **kind == "marked")
+        .count();
+    assert_eq!(marks, 1);
 }
 
 /// B157, R4: the late answer of a superseded attempt is evidence, and settles the action.
@@ -166,7 +224,7 @@ fn until_mark_is_next(world: &mut World, n: usize) {
         if !world.step(n) {
             let wake = world.workers[n].driver.next_wake().unwrap();
             world.pass(wake.since(world.now()));
-            world.tell(n, factum_engine::driver::Event::Woke);
+            world.tell(n, Event::Woke);
         }
     }
     panic!("worker {n} never marks");

@@ -144,6 +144,16 @@ impl World {
         }
     }
 
+    /// The same store, shared by the workers as on a server: they say that they live. Before anything is recorded.
+    pub(crate) fn shared(self) -> Self {
+        let reading = self.clock.clone();
+        let clock = move || Timestamp::from_micros(reading.load(Ordering::SeqCst));
+        Self {
+            store: MemoryStore::shared(Arc::new(clock)),
+            ..self
+        }
+    }
+
     pub(crate) fn now(&self) -> Timestamp {
         Timestamp::from_micros(self.clock.load(Ordering::SeqCst))
     }

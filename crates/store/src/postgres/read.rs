@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use factum_core::{ActionId, Evidence, IdentityHash, Lane, Span, State, Timestamp, WorkerNonce};
+use factum_core::{ActionId, Evidence, IdentityHash, State, Timestamp};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -151,66 +151,6 @@ impl Inner {
         Ok(rows.iter().map(due_row).collect())
     }
 
-    /// Says that a worker lives, and gives those that do.
-    pub(super) async fn beat(
-        &self,
-        worker: WorkerNonce,
-        lease: Span,
-    ) -> Result<Vec<WorkerNonce>, StoreError> {
-        const DOING: &str = "telling that a worker lives";
-        // Where a pooler keeps the connection while the database behind it is another one, nothing else would notice.
-        self.look(DOING).await?;
-        let now = self.now(DOING).await?;
-        let nonce = worker.0.cast_signed();
-        let (now, until) = (now.as_micros(), (now + lease).as_micros());
-        let values: [Value<'_>; 3] = [&nonce, &until, &now];
-        let sql = include_str!("sql/worker_beat.sql");
-        // Repeating it changes nothing more.
-        self.connections
-            .rows(DOING, Does::Reads, sql, &values)
-            .await?;
-        let sql = include_str!("sql/worker_list.sql");
-        let rows = self
-            .connections
-            .rows(DOING, Does::Reads, sql, &[&now])
-            .await?;
-        let mut living: Vec<_> = rows
-            .iter()
-            .map(|found| WorkerNonce(found.get::<_, i64>(0).cast_unsigned()))
-            .collect();
-        living.sort_unstable();
-        Ok(living)
-    }
-
-    pub(super) async fn overdue(
-        &self,
-        lanes: Vec<Lane>,
-        before: Timestamp,
-        after: Option<(Timestamp, ActionId)>,
-        limit: usize,
-    ) -> Result<Vec<Due>, StoreError> {
-        const DOING: &str = "listing what is overdue";
-        let now = self.now(DOING).await?;
-        let lanes: Vec<i16> = lanes.into_iter().map(|lane| i16::from(lane.0)).collect();
-        let (at, id) = after.map_or((i64::MIN, Uuid::nil()), |(at, id)| {
-            (at.as_micros(), uuid(id))
-        });
-        let values: [Value<'_>; 6] = [
-            &lanes,
-            &before.as_micros(),
-            &now.as_micros(),
-            &count(limit),
-            &at,
-            &id,
-        ];
-        let sql = include_str!("sql/standing_overdue.sql");
-        let rows = self
-            .connections
-            .rows(DOING, Does::Reads, sql, &values)
-            .await?;
-        Ok(rows.iter().map(due_row).collect())
-    }
-
     pub(super) async fn for_workers(
         &self,
         destination: String,
@@ -248,7 +188,7 @@ impl Inner {
     }
 }
 
-fn due_row(row: &Row) -> Due {
+pub(super) fn due_row(row: &Row) -> Due {
     Due {
         at: Timestamp::from_micros(row.get(0)),
         action: action_id(row.get(1)),

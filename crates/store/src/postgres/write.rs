@@ -3,7 +3,7 @@
 //! An answer that is lost is resolved by repeating the statement and reading back, never assumed (R32). The one exception is a
 //! mark: a process that does not know that its mark is durable writes no byte, so its doubt is handed up as it is (R12).
 
-use factum_core::{ActionId, Evidence, Fact, Span, Timestamp};
+use factum_core::{ActionId, Evidence, Fact, Timestamp};
 
 use uuid::Uuid;
 
@@ -17,8 +17,7 @@ use super::row::{action_id, count, damaged, lane, signed, uuid};
 use crate::encoding::{fact_text, head_text};
 use crate::notice::Topic;
 use crate::record::{
-    Action, Admission, Admitted, Claim, Claimed, Committed, NextRow, Record, Recorded,
-    identity_text,
+    Action, Admission, Admitted, Claim, Committed, NextRow, Record, Recorded, identity_text,
 };
 use crate::register::Change;
 use crate::report::{Name, names_in};
@@ -26,7 +25,6 @@ use crate::shared::{Fence, Overtaker};
 use crate::{StoreError, StoreErrorKind, identity_digest, matching, shared};
 
 const ADMITTING: &str = "recording an action";
-const CLAIMING: &str = "claiming an action";
 const RECORDING: &str = "recording evidence";
 const COMMITTING: &str = "committing a decision";
 
@@ -270,99 +268,6 @@ impl Inner {
             action: row.map(|row| action_id(row.get(0))),
             recorded: row.is_some_and(|row| row.get::<_, Option<Uuid>>(1).is_some()),
         })
-    }
-
-    /// Claims an action.
-    pub(super) async fn claim(
-        &self,
-        id: ActionId,
-        worker: factum_core::WorkerNonce,
-        lease: Span,
-    ) -> Result<Claimed, StoreError> {
-        let now = self.now(CLAIMING).await?;
-        let until = now + lease;
-        let sql = include_str!("sql/claim_take.sql");
-        let by = worker.0.cast_signed();
-        let values: [Value<'_>; 5] = [
-            &lane(id),
-            &uuid(id),
-            &by,
-            &until.as_micros(),
-            &now.as_micros(),
-        ];
-        let mut taken = self
-            .connections
-            .rows(CLAIMING, Does::Writes, sql, &values)
-            .await;
-        if taken.as_ref().is_err_and(Unanswered::in_doubt) {
-            // Taken once more if the first try took it: else it would be busy for its own holder until the lease is over.
-            let sql = include_str!("sql/claim_retake.sql");
-            taken = self
-                .connections
-                .rows(CLAIMING, Does::Writes, sql, &values)
-                .await;
-        }
-        let taken = taken?;
-        let Some(row) = taken.first() else {
-            return self.busy(id, now).await;
-        };
-        let token = u64::try_from(row.get::<_, i64>(0)).unwrap_or_default();
-        let Some(record) = self.read(CLAIMING, id).await? else {
-            return Ok(Claimed::Gone);
-        };
-        self.keep(record.clone());
-        let claim = Claim {
-            action: id,
-            token,
-            version: record.version,
-            overtaken: record.overtaken,
-            until,
-            under: None,
-        };
-        Ok(Claimed::Held(claim, Box::new(record)))
-    }
-
-    async fn busy(&self, id: ActionId, now: Timestamp) -> Result<Claimed, StoreError> {
-        let sql = include_str!("sql/claim_read.sql");
-        let values: [Value<'_>; 2] = [&lane(id), &uuid(id)];
-        let rows = self
-            .connections
-            .rows(CLAIMING, Does::Reads, sql, &values)
-            .await?;
-        Ok(match rows.first() {
-            None => Claimed::Gone,
-            // Freed between the two questions: it may be tried again at once.
-            Some(row) => Claimed::Busy(
-                row.get::<_, Option<i64>>(0)
-                    .map_or(now, Timestamp::from_micros),
-            ),
-        })
-    }
-
-    pub(super) async fn renew(&self, fence: Fence, lease: Span) -> Result<bool, StoreError> {
-        const DOING: &str = "prolonging a claim";
-        let now = self.now(DOING).await?;
-        let until = (now + lease).as_micros();
-        let (lane, id, token) = (lane(fence.action), uuid(fence.action), signed(fence.token));
-        let values: [Value<'_>; 5] = [&lane, &id, &token, &until, &now.as_micros()];
-        let sql = include_str!("sql/claim_renew.sql");
-        let rows = self
-            .connections
-            .rows(DOING, Does::Reads, sql, &values)
-            .await?;
-        Ok(!rows.is_empty())
-    }
-
-    pub(super) async fn release(&self, fence: Fence) -> Result<(), StoreError> {
-        const DOING: &str = "giving a claim back";
-        let (lane, id, token) = (lane(fence.action), uuid(fence.action), signed(fence.token));
-        let values: [Value<'_>; 3] = [&lane, &id, &token];
-        let sql = include_str!("sql/claim_release.sql");
-        // Repeating it changes nothing more, so a lost answer is asked for again.
-        self.connections
-            .rows(DOING, Does::Reads, sql, &values)
-            .await?;
-        Ok(())
     }
 
     /// Adds facts, whoever holds the action. Never refused as stale: what was written meanwhile is read, and added to.

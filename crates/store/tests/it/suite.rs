@@ -8,6 +8,7 @@ mod others;
 pub(crate) mod register;
 mod reports;
 mod subject;
+mod workers;
 
 use std::sync::Arc;
 

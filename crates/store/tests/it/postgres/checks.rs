@@ -43,7 +43,11 @@ async fn filled() -> (Database, tokio_postgres::Client) {
 }
 
 /// What each check forbids.
-const ATTACKS: [(&str, &str); 46] = [
+const ATTACKS: [(&str, &str); 47] = [
+    (
+        "worker_room_is_no_debt",
+        "INSERT INTO factum.worker (nonce, until, room) VALUES (1, 1, -1)",
+    ),
     ("news_lane_is_a_byte", "UPDATE factum.news SET lane = 256"),
     ("news_version_rises", "UPDATE factum.news SET version = 0"),
     (

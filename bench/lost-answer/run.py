@@ -3,6 +3,7 @@
 
     bench/lost-answer/run.py                                     every system, every scenario
     bench/lost-answer/run.py --systems factum,dbos --effects 5   some, smaller
+    bench/lost-answer/run.py --systems 'factum on postgres'      four workers on PostgreSQL
     bench/lost-answer/run.py --adapter 'mine=./my-adapter'       a system of your own, by the protocol in protocol.py
 
 Writes results.json beside itself, and the table in docs/lost-answer.md from it. Needs Python 3.10, a built `factum` (for the
@@ -36,6 +37,7 @@ EFFECT_LEDGER = "effect-ledger==0.1.2"
 #: Name, version, command. `python` and `node` stand for themselves.
 SYSTEMS = {
     "factum": ("the working copy", ["factum.py"]),
+    "factum on postgres": ("the working copy, four workers", ["factum.py", "--store", "postgres"]),
     "retry loop": ("three attempts", ["retry_loop.py", "3"]),
     "send once": ("one attempt", ["retry_loop.py", "1"]),
     "pg-boss": ("12.38.0", ["node_app.py", "pg-boss"]),

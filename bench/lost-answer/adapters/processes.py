@@ -25,6 +25,10 @@ class Child:
     def stop(self) -> None:
         self._end(signal.SIGTERM, 15)
 
+    def signal(self, how: signal.Signals) -> None:
+        """SIGSTOP, or SIGCONT."""
+        os.killpg(self._process.pid, how)
+
     def _end(self, how: signal.Signals, patience: float) -> None:
         if self._process.poll() is None:
             os.killpg(self._process.pid, how)

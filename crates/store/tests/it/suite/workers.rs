@@ -128,7 +128,7 @@ async fn what_was_marked_is_due_when_its_mark_is_over_and_no_claim_stands_in_the
 // Between its start and its first word, and with one version before.
 async fn a_worker_that_never_said_that_it_lives_keeps_its_claims_until_their_lease(at: Ready) {
     let record = at.create(admission(1)).await;
-    at.hold(&record).await;
+    drop(at.hold(&record).await);
     for _ in 0..6 {
         let busy = at.store.claim(record.id(), OTHER, MINUTE).await.unwrap();
         assert!(matches!(busy, Claimed::Busy(until) if until == START + MINUTE));
@@ -143,7 +143,7 @@ async fn a_worker_that_never_said_that_it_lives_keeps_its_claims_until_their_lea
 async fn a_worker_that_ends_leaves_everything_at_once(at: Ready) {
     at.store.beat(WORKER, LIVES).await.unwrap();
     let record = at.create(admission(1)).await;
-    at.hold(&record).await;
+    drop(at.hold(&record).await);
     at.clock.pass(Span::from_secs(1));
     assert_eq!(overdue(&at).await, 0);
     at.store.beat(WORKER, Span::ZERO).await.unwrap();

@@ -130,6 +130,45 @@ fn everything_rests(workers: &Workers, bed: &Bed, asked: &Asked) -> Vec<(String,
     rested
 }
 
+// Three workers keep to one bound together: beyond it 429 with a time to come back, and only repeats are taken.
+#[test]
+#[ignore = "needs PostgreSQL; ./test starts one"]
+fn workers_together_record_no_more_than_may_be_unsettled() {
+    const MAX: usize = 20;
+    let (database, bed) = (Database::make(), Bed::start());
+    let store = format!(
+        "url = \"{}\"\n[limits]\nunsettled_max = {MAX}\n",
+        database.url
+    );
+    let workers = Workers::with(&store, &bed, 3);
+    let (mut taken, mut refused) = (Vec::new(), 0);
+    // Whoever is refused comes again, at another worker, until nobody takes anything more.
+    while refused < 200 {
+        let mut body = payload("key.sync", &format!("order-{}", taken.len()));
+        body["not_before"] = json!("2999-01-01T00:00:00Z");
+        let no = (taken.len() + refused) % 3;
+        let answer = workers.ask(no, "POST", "/v1/actions", &body).unwrap();
+        if answer.status == 201 {
+            taken.push(body);
+            refused = 0;
+        } else {
+            assert_eq!(
+                (answer.status, &answer.body["code"]),
+                (429, &json!("F1030"))
+            );
+            assert!(answer.header("retry-after").is_some(), "{answer:?}");
+            refused += 1;
+        }
+        assert!(taken.len() <= MAX, "{} are unsettled", taken.len());
+    }
+    assert_eq!(taken.len(), MAX);
+    for (no, body) in taken.iter().enumerate() {
+        let again = workers.ask(no % 3, "POST", "/v1/actions", body).unwrap();
+        assert_eq!(again.status, 200, "{again:?}");
+    }
+    assert_eq!(bed.deliveries(), 0);
+}
+
 // A database that is down: 503 with a time to come back, before anything is recorded; then it goes on by itself.
 #[test]
 #[ignore = "needs PostgreSQL; ./test starts one"]

@@ -12,6 +12,7 @@ mod forgotten;
 mod operators;
 mod ordered;
 mod proposals;
+mod retries;
 mod running;
 mod workers;
 mod world;

@@ -199,7 +199,8 @@ impl World {
         self.admit(action)
     }
 
-    fn admit(&mut self, action: Action) -> ActionId {
+    /// Records this action, and tells every worker of it.
+    pub(crate) fn admit(&mut self, action: Action) -> ActionId {
         let (id, now) = (action.intent.action, self.now());
         let destination = action.scope.destination.clone();
         let next = NextRow {

@@ -8,7 +8,7 @@ use factum::{Factum, Outcome, State, Submission};
 use factum_engine::Keys;
 use factum_faults::FaultPlan;
 use factum_store::postgres::{Options as PostgresOptions, PostgresStore};
-use factum_store::register::{Change, EntryKey, Kind};
+use factum_store::register::{Change, EntryFilter, EntryKey, Kind, Registered};
 use factum_store::sqlite::{Options as SqliteOptions, SqliteStore, StoreKeys, export};
 use factum_store::transfer::{Counts, Import};
 use factum_store::{Store, StoreError};
@@ -277,4 +277,93 @@ async fn a_copy_of_a_store_in_use_sends_nothing_before_it_is_released() {
     assert_eq!((rig.effects("lost"), rig.effects("waiting")), (1, 1));
     second.shutdown(Duration::from_secs(5)).await;
     first.shutdown(Duration::from_secs(5)).await;
+}
+
+// Law 9: what stands in the register moves with its tenant, its versions and its kind. Of the same name, each tenant's own is there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs PostgreSQL; ./test starts one"]
+async fn the_register_moves_with_its_tenants() {
+    let rig = Rig::make().await;
+    let folder = rig.folder.path();
+    let factum = sqlite_engine(&rig).await;
+    let kinds = [
+        Kind::Tenant,
+        Kind::Principal,
+        Kind::Grant,
+        Kind::Token,
+        Kind::Usage,
+    ];
+    let tenants = ["default", "acme", "Ünder"];
+    let change = |kind, tenant: &str, expected| Change {
+        key: EntryKey::new(kind, tenant, "the same name"),
+        expected,
+        body: format!("{tenant} {expected}"),
+        label: Some(tenant.to_owned()),
+        due: None,
+        by: format!("admin of {tenant}"),
+        why: "a test".to_owned(),
+    };
+    let register = factum.engine().store();
+    for tenant in tenants {
+        for kind in kinds {
+            register
+                .change(vec![change(kind, tenant, 0)])
+                .await
+                .unwrap();
+        }
+    }
+    for expected in 1..3 {
+        let grant = change(Kind::Grant, "acme", expected);
+        register.change(vec![grant]).await.unwrap();
+    }
+    let edition = register.edition().await.unwrap();
+    factum.shutdown(Duration::from_secs(5)).await;
+    let (bytes, counts) = retired_sqlite(folder).await;
+    let all = u64::try_from(kinds.len() * tenants.len()).unwrap();
+    assert_eq!(counts.entries, all);
+
+    let store = on_postgres(&rig).await;
+    store
+        .import(read(&bytes, &keys(folder)).unwrap())
+        .await
+        .unwrap();
+    assert_eq!(store.edition().await.unwrap(), edition);
+    for tenant in tenants {
+        for kind in kinds {
+            let key = EntryKey::new(kind, tenant, "the same name");
+            let entry = store.entry(key.clone()).await.unwrap().unwrap();
+            let last = if (kind, tenant) == (Kind::Grant, "acme") {
+                2
+            } else {
+                0
+            };
+            assert_eq!(entry.body, format!("{tenant} {last}"));
+            assert_eq!(entry.label.as_deref(), Some(tenant));
+            assert_eq!(entry.changed.by, format!("admin of {tenant}"));
+            let versions = store.entry_history(key).await.unwrap();
+            let said: Vec<_> = versions.iter().map(|one| one.body.clone()).collect();
+            let wanted: Vec<_> = (0..=last).map(|n| format!("{tenant} {n}")).collect();
+            assert_eq!(said, wanted);
+        }
+        let filter = EntryFilter {
+            kind: Kind::Grant,
+            tenant: Some(tenant.to_owned()),
+            label: None,
+            after: None,
+            limit: 9,
+        };
+        let theirs = store.entries(filter).await.unwrap();
+        assert!(
+            theirs.len() == 1 && theirs[0].key.tenant == tenant,
+            "{theirs:?}"
+        );
+    }
+    // The versions go on where they were.
+    let stale = store.change(vec![change(Kind::Grant, "acme", 1)]).await;
+    assert_eq!(stale.unwrap(), Registered::Stale);
+    let next = store
+        .change(vec![change(Kind::Grant, "acme", 3)])
+        .await
+        .unwrap();
+    assert!(matches!(next, Registered::Durable { edition: now } if now > edition));
 }

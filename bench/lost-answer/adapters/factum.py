@@ -71,14 +71,14 @@ class Factum:
     def kill(self) -> None:
         for number, engine in enumerate(self.engines):
             if number in self._stopped():
-                engine.signal(signal.SIGSTOP)
+                engine.send(signal.SIGSTOP)
             else:
                 engine.kill()
 
     def restart(self) -> None:
         for number, engine in enumerate(self.engines):
             if number in self._stopped():
-                engine.signal(signal.SIGCONT)
+                engine.send(signal.SIGCONT)
             else:
                 self.engines[number] = self._serve(number)
         for port in self.ports:

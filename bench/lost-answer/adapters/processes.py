@@ -25,7 +25,7 @@ class Child:
     def stop(self) -> None:
         self._end(signal.SIGTERM, 15)
 
-    def signal(self, how: signal.Signals) -> None:
+    def send(self, how: signal.Signals) -> None:
         """SIGSTOP, or SIGCONT."""
         os.killpg(self._process.pid, how)
 

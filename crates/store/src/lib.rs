@@ -103,7 +103,7 @@ pub trait Store: Send + Sync + 'static {
 
     /// How many more actions this worker may record until it asks again, for as long as it is taken to live: over all workers no
     /// more than `unsettled_max` then have a next step at a time. Given out on the safe side: what one was given counts until it
-    /// asks again. `None` where one process holds the store, and knows how many there are.
+    /// asks again, and one that is not taken to live is given nothing. `None` where one process holds the store, and knows how many there are.
     fn room(&self, worker: WorkerNonce, unsettled_max: usize) -> Answer<'_, Option<usize>> {
         let _ = (worker, unsettled_max);
         Box::pin(std::future::ready(Ok(None)))

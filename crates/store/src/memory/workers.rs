@@ -28,6 +28,10 @@ impl Inner {
         unsettled_max: usize,
         now: Timestamp,
     ) -> usize {
+        // Whoever does not count for the others is given nothing that they do not know of.
+        if self.workers.get(&worker).is_none_or(|until| *until <= now) {
+            return 0;
+        }
         let others = self.workers.iter();
         let others = others.filter(|(other, until)| **other != worker && **until > now);
         let given = |other| self.rooms.get(other).copied().unwrap_or_default();

@@ -99,7 +99,13 @@ impl Inner {
             let nonce = worker.0.cast_signed();
             let others = rooms.iter().filter(|row| row.get::<_, i64>(0) != nonce);
             let others: Vec<_> = others.map(|row| number(row.get(1))).collect();
-            let room = shared::room(unsettled_max, waiting, &others);
+            // Whoever does not count for the others is given nothing that they do not know of.
+            let lives = others.len() < rooms.len();
+            let room = if lives {
+                shared::room(unsettled_max, waiting, &others)
+            } else {
+                0
+            };
             let sql = include_str!("sql/worker_room.sql");
             let values = [(&nonce as _, Type::INT8), (&count(room) as _, Type::INT8)];
             transaction.query_typed(sql, &values).await?;

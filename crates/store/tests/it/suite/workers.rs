@@ -191,4 +191,5 @@ async fn a_room_is_others_once_its_worker_is_gone(at: Ready) {
     at.clock.pass(LIVES);
     at.store.beat(OTHER, LIVES).await.unwrap();
     assert_eq!(at.store.room(OTHER, MAX).await.unwrap(), Some(20));
+    assert_eq!(at.store.room(WORKER, MAX).await.unwrap(), Some(0));
 }

@@ -45,6 +45,7 @@ def run(tool, *script, thread, **options):
 
 
 def test_the_model_calls_again_with_a_new_id_and_one_effect_comes_of_it(ground, create_ticket):
+    # B146: a node that is run again without what its tools answered
     ground.lose_next_answer()
     create_ticket.wait = 0.05
     first = as_tool(create_ticket)
@@ -57,6 +58,7 @@ def test_the_model_calls_again_with_a_new_id_and_one_effect_comes_of_it(ground, 
 
 
 def test_eager_retries_around_an_unknown_outcome_make_one_effect(ground, announce):
+    # B134
     ground.faults("close_fin,p=1,class=effect")
     retries = ToolRetryMiddleware(max_retries=5, initial_delay=0.0, jitter=False)
     told = run(as_tool(announce), calls("announce", text="lc-2"), calls("announce", text="lc-2"), thread="t", middleware=[retries])
@@ -76,6 +78,7 @@ def test_what_certainly_did_not_happen_is_an_error(ground, create_ticket):
 
 
 def test_a_resume_runs_the_node_again_and_joins(ground, create_ticket):
+    # B137, and B143 with the framework's own approval
     create_ticket.wait = 30
     tool = as_tool(create_ticket)
     agent = create_agent(Scripted(script=[calls("create_ticket", order="lc-4")]), [tool], checkpointer=InMemorySaver(),

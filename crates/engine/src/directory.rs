@@ -192,6 +192,13 @@ impl Directory {
         self.grants.get(&(tenant.to_owned(), id.to_owned()))
     }
 
+    /// How a destination of a tenant stands, by the tenant's own name for it: active unless somebody switched it off.
+    #[must_use]
+    pub fn destination(&self, tenant: &str, name: &str) -> Standing {
+        let entry = self.destinations.get(&(tenant.to_owned(), name.to_owned()));
+        entry.map_or(Standing::Active, |entry| entry.standing)
+    }
+
     /// Whether a tenant is there at all.
     #[must_use]
     pub fn has_tenant(&self, tenant: &str) -> bool {

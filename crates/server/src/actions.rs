@@ -43,6 +43,12 @@ pub(crate) const BEFORE: Param = Param::new(
     Kind::Id,
     "continues a listing: `next_before` of the page before",
 );
+/// Continues what is listed by name.
+pub(crate) const AFTER: Param = Param::new(
+    "after",
+    Kind::Text,
+    "continues a listing: `next_after` of the page before",
+);
 pub(crate) const LIMIT_PARAM: Param = Param::new(
     "limit",
     Kind::Number(1, LIMIT_MAX),

@@ -7,18 +7,20 @@ use factum::core::{Preference, Promises};
 use factum::{Code, Operation, Reach};
 use serde_json::{Map, Value, json};
 
+use crate::actions::{AFTER, LIMIT, LIMIT_PARAM};
 use crate::app::App;
 use crate::call::Doc;
+use crate::query::Query;
 use crate::reply::{Failure, Reply, json_reply};
 
 pub(crate) const LIST: Doc = Doc {
     name: "list_destinations",
-    summary: "The configured destinations.",
+    summary: "The configured destinations, by name.",
     says: "",
-    query: &[],
+    query: &[AFTER, LIMIT_PARAM],
     headers: &[],
     body: None,
-    answers: &[(200, "All of them.", "DestinationList")],
+    answers: &[(200, "A page of them.", "DestinationList")],
     problems: &[],
 };
 
@@ -33,12 +35,26 @@ pub(crate) const ONE: Doc = Doc {
     problems: &[Code::UnknownDestination],
 };
 
-pub(crate) fn list(app: &App, tenant: &str) -> Result<Reply, Failure> {
-    let names = app.factum().engine().destinations_of(tenant);
-    let destinations: Vec<Value> = names
-        .filter_map(|(name, _)| view(app, tenant, name))
+pub(crate) fn list(app: &App, tenant: &str, query: &Query) -> Result<Reply, Failure> {
+    let limit: usize = query.parsed("limit").unwrap_or(LIMIT);
+    let after = query.text("after").unwrap_or_default();
+    let all = app.factum().engine().destinations_of(tenant);
+    let mut names: Vec<&str> = all
+        .map(|(name, _)| name)
+        .filter(|name| *name > after)
         .collect();
-    json_reply(StatusCode::OK, &json!({"destinations": destinations}))
+    names.sort_unstable();
+    let more = names.len() > limit;
+    names.truncate(limit);
+    let next_after = names.last().filter(|_| more);
+    let destinations: Vec<Value> = names
+        .iter()
+        .filter_map(|name| view(app, tenant, name))
+        .collect();
+    json_reply(
+        StatusCode::OK,
+        &json!({"destinations": destinations, "next_after": next_after}),
+    )
 }
 
 pub(crate) fn one(app: &App, tenant: &str, name: &str) -> Result<Reply, Failure> {
@@ -79,6 +95,7 @@ fn view(app: &App, tenant: &str, name: &str) -> Option<Value> {
         "name": destination.own_name(),
         "provider": destination.provider,
         "account": destination.account,
+        "standing": app.factum().engine().directory().destination(tenant, name).word(),
         "base": app.factum().config().destination(&destination.name)
             .filter(|_| matches!(destination.reach, Reach::Http(_))).map(|written| without_user(&written.base)),
         "callback": factum::callbacks::path(app.factum().engine(), tenant, name).map(|path| json!({

@@ -16,9 +16,11 @@ use factum::{
 use serde_json::{Value, json};
 
 pub(crate) use self::docs::*;
+use crate::actions::LIMIT;
 use crate::app::App;
 use crate::call::Call;
 use crate::incoming::{Incoming, person, said};
+use crate::query::Query;
 use crate::reply::{Failure, Reply, json_reply};
 use bodies::{NewGrant, NewPrincipal, NewTenant, NewToken, Rotation, StateRequest};
 
@@ -37,10 +39,10 @@ const WHY: &str = "no reason was given";
 pub(crate) async fn answer(app: &App, mut incoming: Incoming) -> Result<Reply, Failure> {
     let tenant = tenant(app, &incoming)?;
     match incoming.call {
-        Call::Tenants => list(app, Kind::Tenant, None).await,
-        Call::Principals => list(app, Kind::Principal, Some(tenant)).await,
-        Call::Grants => list(app, Kind::Grant, Some(tenant)).await,
-        Call::Tokens => list(app, Kind::Token, Some(tenant)).await,
+        Call::Tenants => list(app, &incoming.query, Kind::Tenant, None).await,
+        Call::Principals => list(app, &incoming.query, Kind::Principal, Some(tenant)).await,
+        Call::Grants => list(app, &incoming.query, Kind::Grant, Some(tenant)).await,
+        Call::Tokens => list(app, &incoming.query, Kind::Token, Some(tenant)).await,
         Call::AddTenant => add_tenant(app, &mut incoming).await,
         Call::AddPrincipal => add_principal(app, &mut incoming, tenant).await,
         Call::AddGrant => add_grant(app, &mut incoming, tenant).await,
@@ -85,15 +87,34 @@ fn key(incoming: &Incoming, tenant: String) -> EntryKey {
     }
 }
 
-async fn list(app: &App, kind: Kind, tenant: Option<String>) -> Result<Reply, Failure> {
+async fn list(
+    app: &App,
+    query: &Query,
+    kind: Kind,
+    tenant: Option<String>,
+) -> Result<Reply, Failure> {
+    let limit: usize = query.parsed("limit").unwrap_or(LIMIT);
+    let after = query.text("after").map(|name| {
+        // A tenant is an entry of its own.
+        let tenant = tenant.as_deref().unwrap_or(name);
+        (tenant.to_owned(), name.to_owned())
+    });
     let filter = EntryFilter {
         tenant,
+        after,
+        limit: limit + 1,
         ..EntryFilter::of(kind)
     };
-    let entries = app.factum().engine().entries(filter).await?;
+    let mut entries = app.factum().engine().entries(filter).await?;
+    let more = entries.len() > limit;
+    entries.truncate(limit);
+    let next_after = entries.last().filter(|_| more).map(|last| &last.key.id);
     let shown: Vec<Value> = entries.iter().map(view).collect::<Result<_, _>>()?;
     let name = format!("{}s", kind.word());
-    json_reply(StatusCode::OK, &json!({ name: shown }))
+    json_reply(
+        StatusCode::OK,
+        &json!({ name: shown, "next_after": next_after }),
+    )
 }
 
 async fn one(app: &App, key: &EntryKey) -> Result<Reply, Failure> {

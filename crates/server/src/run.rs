@@ -147,7 +147,7 @@ async fn carried_out(app: &App, incoming: Incoming) -> Result<Reply, Failure> {
         Call::HeartbeatWork => work::heartbeat(app, incoming).await,
         Call::ReportWork => work::report(app, incoming).await,
         Call::ReturnWork => work::give_back(app, incoming).await,
-        Call::Destinations => destinations::list(app, &incoming.caller.tenant),
+        Call::Destinations => destinations::list(app, &incoming.caller.tenant, &incoming.query),
         Call::Destination => {
             destinations::one(app, &incoming.caller.tenant, incoming.param("name"))
         }

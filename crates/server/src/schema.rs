@@ -67,7 +67,10 @@ fn about_operating() -> Vec<(&'static str, Value)> {
         "The last instant that the copy knows of; else its last stamp.",
     );
     let after_restore = [("copy_until", until, false), ("by", spoken(200), false)];
-    let destinations = [("destinations", list("Destination"), true)];
+    let destinations = [
+        ("destinations", list("Destination"), true),
+        ("next_after", nullable(text()), true),
+    ];
     let would_send = [
         ("actions", list("Status"), true),
         ("complete", boolean(), true),
@@ -77,7 +80,10 @@ fn about_operating() -> Vec<(&'static str, Value)> {
         ("Destination", destination()),
         (
             "DestinationList",
-            object(&destinations, "The configured destinations."),
+            object(
+                &destinations,
+                "A page of the configured destinations, by name; `next_after` continues it.",
+            ),
         ),
         ("Restore", restore()),
         ("AdminState", admin_state()),
@@ -334,6 +340,14 @@ fn destination() -> Value {
             ("name", text(), true),
             ("provider", text(), true),
             ("account", nullable(text()), true),
+            (
+                "standing",
+                said(
+                    register::standings(),
+                    "Whether it is switched off: nothing is sent there unless it is `active`.",
+                ),
+                true,
+            ),
             (
                 "base",
                 said(

@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use crate::app::App;
 use crate::run::router;
 
-/// Head and unparsed input of one connection are held in this much memory at the most.
+/// A head that has not ended within this much is refused; twice as much may be held until that is seen.
 const BUFFER_MAX: usize = 64 * 1024;
 /// Requests are answered within this at the end, so that a slow caller takes no time from sends in flight.
 const ANSWER_WAIT: Duration = Duration::from_secs(5);

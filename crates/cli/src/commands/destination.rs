@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use toml_edit::{DocumentMut, InlineTable, Item, Table, value};
 
 use super::destination_test;
+use super::register::Ends;
 use crate::access::{Access, Purpose};
 use crate::failure::Failure;
 use crate::out::Out;
@@ -21,7 +22,8 @@ Secrets are given by reference and never themselves: env:NAME, file:PATH or cmd:
 Examples:\n  \
 factum destination add redmine --name tracker --base https://redmine.example.com --header x-redmine-api-key=env:REDMINE_KEY\n  \
 factum destination add amazon_sqs --name queue --base https://sqs.eu-west-1.amazonaws.com --access-key env:AWS_ACCESS_KEY_ID --secret-key env:AWS_SECRET_ACCESS_KEY --region eu-west-1\n  \
-factum destination list\n  factum destination test tracker\n  factum destination callback tracker";
+factum destination list\n  factum destination test tracker\n  factum destination callback tracker\n  \
+factum destination disable tracker --why \"they asked us to stop\"\n  factum destination enable tracker --why \"they are back\"";
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Destination {
@@ -35,6 +37,10 @@ pub(crate) enum Destination {
         #[arg(value_name = "NAME")]
         name: String,
     },
+    /// Nothing is sent there until it is enabled; what may have been sent is looked up as before
+    Disable(Ends),
+    /// Sends go on there
+    Enable(Ends),
     /// Resolve a destination's secret and ask who we are there; never sends an effect
     Test {
         /// The destination
@@ -175,6 +181,8 @@ pub(crate) async fn run(
     match command {
         Destination::Add(args) => add(&args, config, out),
         Destination::List => list(config, out),
+        Destination::Disable(ends) => ends.switch("suspended", config, out).await,
+        Destination::Enable(ends) => ends.switch("active", config, out).await,
         Destination::Callback { name } => callback(&name, config, out).await,
         Destination::Test { name } => destination_test::run(&name, config, out).await,
     }

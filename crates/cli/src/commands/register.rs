@@ -313,6 +313,17 @@ impl NewGrant {
 }
 
 impl Ends {
+    /// Switches a destination off, or on again.
+    pub(crate) async fn switch(
+        self,
+        standing: &str,
+        config: Option<&Path>,
+        out: Out,
+    ) -> Result<ExitCode, Failure> {
+        let wish = self.wish("destinations", standing);
+        wish.run("destinations", config, out).await
+    }
+
     fn wish(self, kind: &str, standing: &str) -> Wish {
         let by = self.by.unwrap_or_else(place::user);
         let body = json!({"standing": standing, "why": self.why, "by": by});
@@ -340,7 +351,7 @@ impl Wish {
     async fn run(self, kind: &str, config: Option<&Path>, out: Out) -> Result<ExitCode, Failure> {
         let access = Access::open(config, Purpose::Look).await?;
         let answered = match &access {
-            Access::Remote(client) => self.ask(client).await,
+            Access::Remote(client) => self.ask(client, kind).await,
             Access::Local(_) => Err(Failure::usage(
                 "nobody serves here, and who may do what is changed through a server",
                 "run `factum serve`, or set FACTUM_URL and FACTUM_TOKEN",
@@ -358,13 +369,26 @@ impl Wish {
         Ok(exit::code(exit::OK))
     }
 
-    async fn ask(self, client: &Client) -> Result<Value, Failure> {
-        let path = with_query(&self.path, &[("tenant", self.tenant)]);
-        let call = match self.body {
-            None => Call::get(path),
-            Some(body) => Call::post(path, body.to_string()),
-        };
-        client.json(call).await
+    async fn ask(self, client: &Client, kind: &str) -> Result<Value, Failure> {
+        let path = with_query(&self.path, &[("tenant", self.tenant.clone())]);
+        if let Some(body) = self.body {
+            return client.json(Call::post(path, body.to_string())).await;
+        }
+        let mut answered = client.json(Call::get(path)).await?;
+        // A listing is shown whole: page after page.
+        while let Some(after) = answered["next_after"].as_str().map(str::to_owned) {
+            let query = [("tenant", self.tenant.clone()), ("after", Some(after))];
+            let mut page = client
+                .json(Call::get(with_query(&self.path, &query)))
+                .await?;
+            if let (Some(all), Some(more)) =
+                (answered[kind].as_array_mut(), page[kind].as_array_mut())
+            {
+                all.append(more);
+            }
+            answered["next_after"] = page["next_after"].take();
+        }
+        Ok(answered)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `factum destination`: adding, listing and testing, without an effect and without a secret on disk.
 
-use crate::support::{Bed, Folder};
+use crate::support::{Bed, Folder, business};
 
 #[test]
 fn what_is_added_is_listed_tested_and_usable() {
@@ -189,4 +189,38 @@ fn a_test_tells_a_missing_secret_a_refused_one_and_a_wrong_account_apart() {
     assert_eq!(folder.refused(&["destination", "test", "unknown"]).0, 3);
     let shown = folder.run(&["destination", "list"]).out;
     assert!(shown.contains("bearer file:"), "{shown}");
+}
+
+/// What is switched off sends nothing, and goes on once it is on again.
+#[test]
+fn a_destination_is_disabled_and_enabled_by_name() {
+    let bed = Bed::start();
+    let folder = Folder::with(&bed);
+    let _server = folder.serve();
+    let off = folder.json(&[
+        "destination",
+        "disable",
+        "bed",
+        "--why",
+        "they asked us to stop",
+    ]);
+    assert_eq!(off["standing"], "suspended");
+    let payload = business("order-77").to_string();
+    let words = [
+        "submit",
+        "bed",
+        "key.sync",
+        "--key",
+        "k",
+        "--payload",
+        &payload,
+        "--wait",
+        "30s",
+    ];
+    let (_, refused) = folder.refused(&words);
+    assert_eq!(refused["code"], "F1061", "{refused}");
+    assert_eq!(bed.effects("order-77"), 0);
+    folder.json(&["destination", "enable", "bed", "--why", "they are back"]);
+    assert_eq!(folder.json(&words)["state"], "succeeded");
+    assert_eq!(bed.effects("order-77"), 1);
 }

@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use factum_core::evidence::{Receipt, Ruling};
-use factum_core::promise::Consequence;
-use factum_core::{ActionId, Fact, Limits, Permission, Preference, Promises, Span, State};
+use factum_core::promise::{Consequence, ProcessingMax};
+use factum_core::{ActionId, Bound, Fact, Limits, Permission, Preference, Promises, Span, State};
 use factum_engine::directory::{DestinationEntry, PrincipalEntry, Standing, TenantEntry};
 use factum_engine::driver::gate::GateSettings;
+use factum_engine::proposal::Proposal;
 use factum_engine::{
-    Caller, Carried, CarriedRequest, Code, Destination, Engine, Keys, Operation, Options, Problem,
-    Reach, Reason, Submission,
+    Ask, Caller, Carried, CarriedRequest, Code, Decision, Destination, Engine, Keys, Operation,
+    Options, Problem, Reach, Reason, Submission,
 };
 use factum_store::{EntryKey, Kind, MemoryStore, Store, system_clock};
 use factum_transport::HttpTransport;
@@ -21,8 +22,21 @@ use proptest::prelude::*;
 /// Longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What is ruled on settles only once no request can land any more, which is not waited for.
-const GLANCE: Duration = Duration::from_millis(500);
+/// Nothing can land any more so soon after it was sent that all that is going to settle does while a case is watched.
+fn soon() -> Limits {
+    let short = Span::from_millis(20);
+    Limits {
+        send_wait: short,
+        answer_wait: short,
+        bound: Bound {
+            write_limit: short,
+            linger: short,
+            pause_margin: short,
+            skew: short,
+        },
+        ..Limits::default()
+    }
+}
 
 const REASON: Reason<'_> = Reason {
     by: "ana",
@@ -45,12 +59,15 @@ fn destination(name: &str, ledger: &Ledger) -> Destination {
     };
     let operation = Operation {
         contract: None,
-        promises: Promises::none(Consequence::Costly),
+        promises: Promises {
+            processing_max: ProcessingMax::Stated(Span::from_millis(20)),
+            ..Promises::none(Consequence::Costly)
+        },
         preference: Preference::Ask,
         finish: false,
         key_template: None,
         approval: None,
-        limits: Limits::default(),
+        limits: soon(),
         by_workers: None,
     };
     Destination {
@@ -142,6 +159,10 @@ enum Does {
     Submit { key: u8 },
     /// The same as an event's effect.
     Event { id: u8 },
+    /// Proposes what a key stands for, for the first time or again.
+    Propose { key: u8 },
+    /// Approves a proposal, its own or, by its id, the other's; twice at once.
+    Approve { nth: u8, foreign: bool },
     /// Withdraws an action, its own or, by its id, the other's.
     Cancel { nth: u8, foreign: bool },
     /// Says that it happened, or did not.
@@ -150,6 +171,8 @@ enum Does {
         happened: bool,
         foreign: bool,
     },
+    /// Whoever asks is suspended, or resumed.
+    Who { active: bool },
     /// Everything of the tenant is suspended, or resumed.
     Tenant { active: bool },
     /// The destination is switched off, or on.
@@ -163,6 +186,9 @@ fn does() -> impl Strategy<Value = (bool, Does)> {
         2 => (any::<u8>(), any::<bool>()).prop_map(|(nth, foreign)| Does::Cancel { nth, foreign }),
         2 => (any::<u8>(), any::<bool>(), any::<bool>())
             .prop_map(|(nth, happened, foreign)| Does::Rule { nth, happened, foreign }),
+        2 => (0u8..4).prop_map(|key| Does::Propose { key }),
+        3 => (any::<u8>(), any::<bool>()).prop_map(|(nth, foreign)| Does::Approve { nth, foreign }),
+        1 => any::<bool>().prop_map(|active| Does::Who { active }),
         1 => any::<bool>().prop_map(|active| Does::Tenant { active }),
         1 => any::<bool>().prop_map(|active| Does::Place { active }),
     ];
@@ -171,7 +197,10 @@ fn does() -> impl Strategy<Value = (bool, Does)> {
 
 /// Two tenants on one engine, and what each was answered.
 struct Two {
+    store: Arc<MemoryStore>,
     engine: Engine,
+    /// What was proposed, by tenant.
+    proposals: Vec<(&'static str, Proposal)>,
     ledger: Ledger,
     /// By tenant and identity: one identity, one action.
     actions: BTreeMap<(String, String), ActionId>,
@@ -180,10 +209,16 @@ struct Two {
 impl Two {
     async fn start() -> Self {
         let ledger = Ledger::default();
-        let engine = start(&memory(), &ledger).await;
+        let store = memory();
+        let engine = start(&store, &ledger).await;
         for tenant in ["acme", "globex"] {
             for (kind, name, body) in [
                 (Kind::Tenant, tenant, TenantEntry::new(None).text()),
+                (
+                    Kind::Principal,
+                    "boss",
+                    PrincipalEntry::new(None, None).text(),
+                ),
                 (
                     Kind::Destination,
                     "place",
@@ -195,7 +230,9 @@ impl Two {
             }
         }
         Self {
+            store,
             engine,
+            proposals: Vec::new(),
             ledger,
             actions: BTreeMap::new(),
         }
@@ -245,6 +282,10 @@ impl Two {
                 let mut body = TenantEntry::read(&entry.body).unwrap();
                 body.standing = standing;
                 body.text()
+            } else if kind == Kind::Principal {
+                let mut body = PrincipalEntry::read(&entry.body).unwrap();
+                body.standing = standing;
+                body.text()
             } else {
                 let mut body = DestinationEntry::read(&entry.body).unwrap();
                 body.standing = standing;
@@ -254,8 +295,69 @@ impl Two {
         changed.await.unwrap();
     }
 
-    async fn step(&mut self, tenant: &str, other: &str, does: &Does) {
+    async fn propose(&mut self, tenant: &'static str, key: u8) {
+        // Keys of their own: what was submitted without an approval needs none.
+        let text = format!(
+            r#"{{"destination":"place","operation":"do","key":"idea-{key}","payload":"{tenant} idea-{key} do"}}"#
+        );
+        let wish = Submission::from_json(&text).unwrap();
+        let caller = Caller::trusted(tenant, "boss");
+        match self.engine.propose(wish, &caller, Ask::default()).await {
+            Ok(proposed) => self.proposals.push((tenant, proposed.proposal)),
+            Err(problem) => assert!(
+                matches!(problem.code, Code::AuthorityEnded | Code::ProposalClosed),
+                "{problem}"
+            ),
+        }
+    }
+
+    async fn approve(&mut self, tenant: &'static str, whose: &str, nth: u8) {
+        let own = self.proposals.iter().filter(|(other, _)| *other == whose);
+        let own: Vec<Proposal> = own.map(|(_, proposal)| proposal.clone()).collect();
+        if own.is_empty() {
+            return;
+        }
+        let proposal = &own[usize::from(nth) % own.len()];
+        let decision = || Decision {
+            digest: &proposal.entry.digest,
+            why: Some("it is right"),
+            until: None,
+        };
+        let caller = Caller::trusted(tenant, "boss");
+        let (one, two) = tokio::join!(
+            self.engine.approve(&caller, proposal.id, decision()),
+            self.engine.approve(&caller, proposal.id, decision()),
+        );
+        let created = [&one, &two].map(|one| one.as_ref().is_ok_and(|one| one.created));
+        assert!(created != [true, true], "two approvals, two actions");
+        for decided in [one, two] {
+            match decided {
+                Ok(decided) => {
+                    assert_eq!(tenant, whose, "law 9: the other's proposal");
+                    let id = decided.action.unwrap().id();
+                    let identity = proposal.entry.submission.key.clone().unwrap();
+                    let key = (tenant.to_owned(), identity);
+                    assert_eq!(*self.actions.entry(key).or_insert(id), id, "law 2");
+                }
+                Err(problem) if tenant != whose => {
+                    assert!(
+                        matches!(problem.code, Code::UnknownProposal | Code::AuthorityEnded),
+                        "{problem}"
+                    );
+                }
+                Err(problem) => assert_eq!(problem.code, Code::AuthorityEnded, "{problem}"),
+            }
+        }
+    }
+
+    async fn step(&mut self, tenant: &'static str, other: &'static str, does: &Does) {
         match does {
+            Does::Propose { key } => self.propose(tenant, *key).await,
+            Does::Approve { nth, foreign } => {
+                let whose = if *foreign { other } else { tenant };
+                self.approve(tenant, whose, *nth).await;
+            }
+            Does::Who { active } => self.stand(Kind::Principal, tenant, "boss", *active).await,
             Does::Submit { key } => {
                 // What a key stands for never changes; the answers to half of them are lost.
                 let word = if key % 2 == 0 { "lose" } else { "do" };
@@ -312,11 +414,12 @@ impl Two {
         }
     }
 
+    /// Watches until nothing is due any more: each action is settled, or waits for a person.
     async fn end(self) {
         for id in self.actions.values() {
-            let record = self.engine.wait(*id, GLANCE).await.unwrap();
+            let record = self.engine.wait(*id, PATIENCE).await.unwrap();
             assert!(
-                record.status().is_settled() || record.next.step != "send",
+                record.status().is_settled() || record.next.step == "review",
                 "law 8: {record:?}"
             );
             let log = self.engine.evidence(*id).await.unwrap();
@@ -331,7 +434,9 @@ impl Two {
                 "R10: sent after its authority was gone: {log:?}"
             );
         }
-        self.engine.shutdown(GLANCE).await;
+        self.engine.shutdown(PATIENCE).await;
+        let due = self.store.due(None, 1).await.unwrap();
+        assert!(due.is_empty(), "something was still due: {due:?}");
         for ((place, payload), times) in self.ledger.lock().unwrap().iter() {
             assert_eq!(*times, 1, "a second effect of {payload} at {place}");
             let tenant = place.split('/').next().unwrap();

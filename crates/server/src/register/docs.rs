@@ -2,6 +2,7 @@
 
 use factum::Code;
 
+use crate::actions::{AFTER, LIMIT_PARAM};
 use crate::call::{Doc, Param};
 use crate::query::Kind;
 
@@ -39,6 +40,12 @@ const READS: Doc = Doc {
     problems: &[Code::UnknownName],
 };
 
+/// A listing, as all of them are asked for.
+const LISTS: Doc = Doc {
+    query: &[TENANT_PARAM, AFTER, LIMIT_PARAM],
+    ..READS
+};
+
 /// A change, as all of them are made: that of how something stands has this body, and others their own.
 const CHANGES: Doc = Doc {
     body: Some(("StateRequest", true)),
@@ -49,8 +56,8 @@ const CHANGES: Doc = Doc {
 pub(crate) const TENANTS: Doc = Doc {
     name: "list_tenants",
     summary: "The operator's customers.",
-    query: &[],
-    answers: &[(200, "All of them, by name.", "TenantList")],
+    query: &[AFTER, LIMIT_PARAM],
+    answers: &[(200, "A page of them, by name.", "TenantList")],
     ..READS
 };
 
@@ -83,8 +90,8 @@ pub(crate) const TENANT_STATE: Doc = Doc {
 pub(crate) const PRINCIPALS: Doc = Doc {
     name: "list_principals",
     summary: "Who asks, or for whom.",
-    answers: &[(200, "All of them, by name.", "PrincipalList")],
-    ..READS
+    answers: &[(200, "A page of them, by name.", "PrincipalList")],
+    ..LISTS
 };
 
 pub(crate) const ADD_PRINCIPAL: Doc = Doc {
@@ -113,8 +120,8 @@ pub(crate) const PRINCIPAL_STATE: Doc = Doc {
 pub(crate) const GRANTS: Doc = Doc {
     name: "list_grants",
     summary: "Delegated authority: what a principal may do, for whom, and up to which limits.",
-    answers: &[(200, "All of them, by name.", "GrantList")],
-    ..READS
+    answers: &[(200, "A page of them, by name.", "GrantList")],
+    ..LISTS
 };
 
 pub(crate) const ADD_GRANT: Doc = Doc {
@@ -143,8 +150,8 @@ pub(crate) const GRANT_STATE: Doc = Doc {
 pub(crate) const TOKENS: Doc = Doc {
     name: "list_tokens",
     summary: "What callers show to be let in. The token itself is shown once, when it is made.",
-    answers: &[(200, "All of them, by name.", "TokenList")],
-    ..READS
+    answers: &[(200, "A page of them, by name.", "TokenList")],
+    ..LISTS
 };
 
 pub(crate) const ADD_TOKEN: Doc = Doc {

@@ -22,7 +22,13 @@ pub(super) fn schemas() -> Vec<(&'static str, Value)> {
         if !list_name.is_empty() {
             all.push((
                 list_name,
-                object(&[(member, list(name), true)], "All of them."),
+                object(
+                    &[
+                        (member, list(name), true),
+                        ("next_after", nullable(text()), true),
+                    ],
+                    "A page of them, by name; `next_after` continues it.",
+                ),
             ));
         }
     }
@@ -42,7 +48,7 @@ pub(super) fn schemas() -> Vec<(&'static str, Value)> {
     all
 }
 
-fn standings() -> Value {
+pub(super) fn standings() -> Value {
     let all = [Standing::Active, Standing::Suspended, Standing::Revoked];
     words(&all.map(Standing::word))
 }

@@ -8,6 +8,7 @@
 )]
 
 mod agree;
+mod approvals;
 mod authority;
 mod callbacks;
 mod cancel;
@@ -21,7 +22,9 @@ mod door;
 mod events;
 mod examples;
 mod hooks;
+mod malformed;
 mod operate;
+mod pages;
 mod pattern;
 mod proposals;
 mod race;

@@ -11,6 +11,7 @@ use factum::{Code, Ruling};
 use serde_json::{Value, json};
 
 use crate::client::{Call, Client, encoded, with_query};
+use crate::commands::review_many::list_path;
 use crate::failure::Failure;
 use crate::local::Local;
 use crate::place::{self, Place};
@@ -363,19 +364,25 @@ impl Access {
     }
 
     /// What waits for a person, newest first.
-    pub(crate) async fn review(&self, limit: usize) -> Result<Vec<Value>, Failure> {
+    pub(crate) async fn review(
+        &self,
+        limit: u16,
+        order: Option<&str>,
+        destination: Option<&str>,
+    ) -> Result<Vec<Value>, Failure> {
         match self {
             Self::Local(local) => {
                 local
                     .list(&ListQuery {
                         next: Some("review".to_owned()),
-                        limit,
+                        destination: destination.map(str::to_owned),
+                        limit: usize::from(limit),
                         ..ListQuery::default()
                     })
                     .await
             }
             Self::Remote(client) => {
-                let path = with_query("/v1/review", &[("limit", Some(limit.to_string()))]);
+                let path = list_path(limit, order, destination);
                 Ok(taken(&mut client.json(Call::get(path)).await?, "items"))
             }
         }

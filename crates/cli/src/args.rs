@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     admin, callbacks, cancel, contract, conversation, destination, doctor, evidence, explain, list,
-    proposal, register, review, serve, status, submit, testbed, transfer, watch, work,
+    proposal, register, review, review_many, serve, status, submit, testbed, transfer, watch, work,
 };
 use crate::failure::Failure;
 use crate::out::Out;
@@ -77,9 +77,9 @@ pub(crate) enum Command {
     /// What a conversation asked for, may be told and was told
     #[command(after_help = conversation::HELP)]
     Conversation(conversation::Args),
-    /// List what waits for a person
-    #[command(after_help = review::REVIEW_HELP)]
-    Review(review::ReviewArgs),
+    /// What waits for a person: list, show, take, release, note, verdict, check-again, match, incident
+    #[command(after_help = review_many::HELP)]
+    Review(Box<review_many::Args>),
     /// Say what you found out about an action
     #[command(after_help = review::VERDICT_HELP)]
     Verdict(review::VerdictArgs),
@@ -179,7 +179,7 @@ impl Command {
             Self::Evidence(args) => evidence::run(args, config, out).await,
             Self::Callbacks(args) => callbacks::run(args, config, out).await,
             Self::Conversation(args) => conversation::run(args, config, out).await,
-            Self::Review(args) => review::list(args, config, out).await,
+            Self::Review(args) => review_many::run(*args, config, out).await,
             Self::Verdict(args) => review::verdict(args, config, out).await,
             Self::CheckAgain(args) => review::check_again(args, config, out).await,
             Self::Cancel(args) => cancel::run(args, config, out).await,

@@ -31,6 +31,8 @@ pub struct OperatorSettings {
     pub approval: Option<ApprovalSettings>,
     /// `work`: workers elsewhere carry it out in their own code. It promises nothing of the destination either.
     pub carried_by: Option<String>,
+    /// A verdict on its actions counts once a second person says the same.
+    pub two_person_verdicts: Option<bool>,
     /// What is assumed where nothing is published.
     pub assume: Assumptions,
     /// Who answers for what is less careful here.

@@ -46,6 +46,23 @@ impl Known {
         self.marks().any(|(mark, _)| mark.at < at)
     }
 
+    /// When effect requests were marked: nothing of each can have arrived earlier.
+    pub fn marked_at(&self) -> impl Iterator<Item = crate::time::Timestamp> {
+        self.marks().map(|(mark, _)| mark.at)
+    }
+
+    /// When the first effect request was marked.
+    #[must_use]
+    pub fn first_mark(&self) -> Option<crate::time::Timestamp> {
+        self.marked_at().min()
+    }
+
+    /// The versions of the provider key that requests were marked under.
+    #[must_use]
+    pub fn epochs(&self) -> std::collections::BTreeSet<Epoch> {
+        self.marks().map(|(mark, _)| mark.epoch).collect()
+    }
+
     /// The caller withdrew it, or the authority for it ended.
     #[must_use]
     pub fn is_withdrawn(&self) -> bool {

@@ -77,6 +77,8 @@ pub struct Operation {
     pub limits: Limits,
     /// Workers elsewhere carry it out.
     pub by_workers: Option<ByWorkers>,
+    /// A verdict on it counts once a second person says the same.
+    pub two_persons: bool,
 }
 
 /// A contract, and its text to keep beside the actions that are pinned to it.

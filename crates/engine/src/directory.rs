@@ -161,6 +161,7 @@ impl Directory {
                 | Kind::Told
                 | Kind::Correction
                 | Kind::Escalation
+                | Kind::Verdict
                 | Kind::Digest
                 | Kind::Endpoint
                 | Kind::Delivery

@@ -5,6 +5,7 @@ mod operate;
 mod people;
 pub(crate) mod proposals;
 pub(crate) mod register;
+pub(crate) mod review;
 mod submit;
 pub(crate) mod work;
 

@@ -159,6 +159,16 @@ impl Keys {
         short
     }
 
+    /// What names a list that was shown to somebody.
+    #[must_use]
+    pub fn list(&self, said: &[u8]) -> [u8; 16] {
+        let mut hash = self.hasher("factum 2026 list");
+        absorb(&mut hash, said);
+        let mut short = [0; 16];
+        short.copy_from_slice(&hash.finalize().as_bytes()[..16]);
+        short
+    }
+
     /// The key of the store's row checksums.
     #[must_use]
     pub fn checksum(&self) -> [u8; 32] {

@@ -113,6 +113,10 @@ codes! {
     AlreadyBegun "F1102" "already-begun" 409 "an attempt was begun under this claim before";
     NotBegun "F1103" "not-begun" 409 "nothing was begun under this claim";
     NothingToBegin "F1104" "nothing-to-begin" 409 "nothing may be sent under this claim now";
+    TakenByOther "F1110" "taken-by-other" 409 "somebody else works on it";
+    SecondPerson "F1111" "second-person" 409 "a second person has to say the same";
+    AgainstEvidence "F1112" "against-evidence" 409 "the evidence says otherwise";
+    ListChanged "F1113" "list-changed" 409 "the list is another one than was shown";
 }
 
 impl Code {

@@ -5,6 +5,7 @@ use factum_core::{State, Status, Timestamp};
 use factum_store::Record;
 
 use crate::problem::{Code, Problem};
+use crate::review::strong::Bare;
 
 /// Whether asking the destination once more could tell anything.
 ///
@@ -34,15 +35,25 @@ fn cancel_in_flight(record: &Record) -> bool {
 
 /// Whether anything could follow from this ruling.
 ///
+/// `bare` is how it stands without people's verdicts, where that is known: what only a person's word has settled may be ruled on anew.
+///
 /// # Errors
-/// [`Code::DoesNotApply`] where the evidence leaves nothing to rule on, or nothing could follow from it.
+/// [`Code::AgainstEvidence`] where the destination's evidence has settled it; [`Code::DoesNotApply`] where nothing could follow.
 pub fn verdict_applies(
     record: &Record,
     status: &Status,
     ruling: &Ruling,
     now: Timestamp,
+    bare: Option<&Bare>,
 ) -> Result<(), Problem> {
     let id = record.id();
+    let by_word_alone = status.state.is_final() && bare.is_some_and(Bare::is_open);
+    let against = |rule: String| {
+        let shown = bare.map_or_else(String::new, |bare| format!(" ({})", bare.shown()));
+        let remedy = "read the evidence; a verdict is for what is not known";
+        let rule = format!("{rule}{shown}");
+        Err(Problem::new(Code::AgainstEvidence, "/verdict", rule, remedy).about(id))
+    };
     let refuse = |rule: String, remedy: &str| {
         Err(Problem::new(Code::DoesNotApply, "/verdict", rule, remedy).about(id))
     };
@@ -56,17 +67,17 @@ pub fn verdict_applies(
             "wait until it ended; then give the verdict",
         ),
         Ruling::Happened { .. } | Ruling::DidNotHappen | Ruling::CannotBeKnown
-            if !open && !disputed =>
+            if !open && !disputed && !by_word_alone =>
         {
-            refuse(
-                format!("the state is {word}, which the evidence already supports"),
-                "read the evidence; a verdict is for what is not known",
+            against(format!(
+                "the state is {word}, which the evidence already supports"
+            ))
+        }
+        Ruling::SendAgain if status.state == State::Succeeded && !disputed && !by_word_alone => {
+            against(
+                "the effect exists; for a second one, submit again under another key".to_owned(),
             )
         }
-        Ruling::SendAgain if status.state == State::Succeeded && !disputed => refuse(
-            "the effect exists".to_owned(),
-            "for a second effect, submit again under another key",
-        ),
         Ruling::SendAgain
             if record
                 .action

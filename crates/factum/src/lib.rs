@@ -69,8 +69,9 @@ pub use factum_engine::reading::read_object;
 pub use factum_engine::submission::{KEY_MAX, WHOLE_MAX};
 pub use factum_engine::{
     About, Ask, ByWorkers, Caller, Cancelled, Carried, CarriedRequest, Carrier, Change, Code,
-    Decision, Destination, Directory, Engine, Operation, Problem, ProposalFilter, Reach, Reason,
-    Submission, by_word, destination, directory, token_of, work,
+    Decision, Destination, Directory, Engine, Incident, MANY_MAX, Operation, Person, Problem,
+    ProposalFilter, ProposedVerdict, Reach, Reason, Ruled, Submission, by_word, destination,
+    directory, review, ruling_word, token_of, work,
 };
 pub use factum_store::register::{Entry, EntryFilter, EntryKey, EntryVersion, Kind};
 pub use factum_store::{Filter, Record, Restore};

@@ -287,6 +287,7 @@ fn operation(
     settings: OperatorSettings,
     (written, limits): (&DestinationLimits, Limits),
 ) -> Result<Operation, Problem> {
+    let two_persons = settings.two_person_verdicts.unwrap_or(false);
     let by_workers = match settings.carried_by.as_deref() {
         None | Some("factum") => None,
         // Lookups, polls and cancels are the contract's own, and asked from here.
@@ -317,6 +318,7 @@ fn operation(
         approval,
         limits,
         by_workers,
+        two_persons,
         contract: Some(OperationContract {
             contract: Arc::new(operated),
             kept,

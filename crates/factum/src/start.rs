@@ -307,6 +307,7 @@ fn carried(name: String, carrier: Arc<dyn Carrier>) -> Destination {
         approval: None,
         limits: Limits::default(),
         by_workers: None,
+        two_persons: false,
     };
     Destination {
         name,

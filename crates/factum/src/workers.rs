@@ -47,6 +47,8 @@ pub struct WorkConfig {
     pub look_up: Option<WorkLookUp>,
     /// Work may be queued there, and its end is reported within this time.
     pub completion: Option<Wait>,
+    /// A verdict on it counts once a second person says the same.
+    pub two_person_verdicts: bool,
     /// Who answers for it.
     pub by: Option<String>,
     /// Why, in their words.
@@ -134,6 +136,7 @@ fn operation(
         key_template,
         limits,
         by_workers: Some(by_workers(written, own.look_up.is_some())),
+        two_persons: own.two_person_verdicts,
     })
 }
 

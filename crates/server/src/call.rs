@@ -92,6 +92,13 @@ calls! {
     Review GET "/v1/review" review::LIST;
     Verdict POST "/v1/review/{id}/verdict" review::VERDICT;
     CheckAgain POST "/v1/review/{id}/check-again" review::CHECK_AGAIN;
+    Take POST "/v1/review/{id}/take" review::TAKE;
+    GiveBack POST "/v1/review/{id}/release" review::RELEASE;
+    Note POST "/v1/review/{id}/note" review::NOTE;
+    CheckMany POST "/v1/review/check-again" review::CHECK;
+    Verdicts POST "/v1/review/verdicts" review::VERDICTS_DOC;
+    Match POST "/v1/review/match" review::MATCH;
+    Incident POST "/v1/review/incident" review::INCIDENT;
     ClaimWork POST "/v1/work/claim" work::CLAIM;
     BeginWork POST "/v1/work/{claim}/begin" work::BEGIN;
     HeartbeatWork POST "/v1/work/{claim}/heartbeat" work::HEARTBEAT;
@@ -167,7 +174,16 @@ impl Call {
             Self::Destinations | Self::Destination => {
                 Need::AnyOf(&[Scope::Read, Scope::Submit, Scope::Review, Scope::Callback])
             }
-            Self::Review | Self::Verdict | Self::CheckAgain => Need::AnyOf(&[Scope::Review]),
+            Self::Review
+            | Self::Verdict
+            | Self::CheckAgain
+            | Self::Take
+            | Self::GiveBack
+            | Self::Note
+            | Self::CheckMany
+            | Self::Verdicts
+            | Self::Match
+            | Self::Incident => Need::AnyOf(&[Scope::Review]),
             Self::Callbacks => Need::Whole(&[Scope::Callback]),
             Self::ClaimWork
             | Self::BeginWork

@@ -223,6 +223,15 @@ pub(crate) fn person(caller: &Caller, by: Option<String>) -> Result<String, Fail
     }
 }
 
+/// By what somebody is known who does something: two sayings under one token are one person's, whatever names they give.
+pub(crate) fn who<'a>(caller: &'a Caller, by: &'a str) -> &'a str {
+    if caller.token.is_none() {
+        by
+    } else {
+        &caller.principal
+    }
+}
+
 /// A text in a person's words, within bounds.
 pub(crate) fn said(member: &str, text: String, characters_max: usize) -> Result<String, Failure> {
     let rule = if text.trim().is_empty() {

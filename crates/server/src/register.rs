@@ -493,6 +493,7 @@ fn changed(entry: &Entry, standing: Standing) -> Result<Option<String>, Problem>
         | Kind::Told
         | Kind::Correction
         | Kind::Escalation
+        | Kind::Verdict
         | Kind::Digest
         | Kind::Endpoint
         | Kind::Delivery

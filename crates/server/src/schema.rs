@@ -5,6 +5,7 @@ mod conversation;
 mod proposal;
 mod register;
 mod request;
+mod review;
 mod status;
 mod submission;
 mod work;
@@ -32,6 +33,7 @@ pub fn components() -> Map<String, Value> {
         .chain(conversation::schemas())
         .chain(proposal::schemas())
         .chain(register::schemas())
+        .chain(review::schemas())
         .chain(work::schemas());
     all.map(|(name, schema)| (name.to_owned(), schema))
         .collect()

@@ -107,6 +107,7 @@ impl Topic {
             | Kind::Destination
             | Kind::Usage
             | Kind::Told
+            | Kind::Verdict
             | Kind::Endpoint
             | Kind::Delivery
             | Kind::Proposal

@@ -28,6 +28,8 @@ pub enum Kind {
     Correction,
     /// A promised answer that did not come, announced.
     Escalation,
+    /// A verdict that waits for a second person.
+    Verdict,
     /// What waits for a person, as it was last announced.
     Digest,
     /// Where a tenant's events are posted to.
@@ -42,7 +44,7 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Tenant,
         Self::Principal,
         Self::Grant,
@@ -52,6 +54,7 @@ impl Kind {
         Self::Told,
         Self::Correction,
         Self::Escalation,
+        Self::Verdict,
         Self::Digest,
         Self::Endpoint,
         Self::Delivery,
@@ -72,6 +75,7 @@ impl Kind {
             Self::Told => "told",
             Self::Correction => "correction",
             Self::Escalation => "escalation",
+            Self::Verdict => "verdict",
             Self::Digest => "digest",
             Self::Endpoint => "endpoint",
             Self::Delivery => "delivery",
@@ -89,6 +93,7 @@ impl Kind {
             | Self::Told
             | Self::Correction
             | Self::Escalation
+            | Self::Verdict
             | Self::Digest
             | Self::Endpoint
             | Self::Delivery

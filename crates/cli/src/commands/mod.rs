@@ -16,6 +16,7 @@ pub(crate) mod model;
 pub(crate) mod proposal;
 pub(crate) mod register;
 pub(crate) mod review;
+pub(crate) mod review_many;
 pub(crate) mod serve;
 #[cfg(feature = "proof")]
 pub(crate) mod sim;

@@ -12,7 +12,6 @@ use crate::failure::Failure;
 use crate::out::Out;
 use crate::{exit, place, render};
 
-pub(crate) const REVIEW_HELP: &str = "Example:\n  factum review\n  factum evidence ID\n  factum verdict ID happened --receipt T-17 --why \"it stands in their list\"";
 pub(crate) const VERDICT_HELP: &str = "\
 happened         the effect exists; name its receipt if you can\n\
 did_not_happen   it does not; nothing more is sent\n\
@@ -26,6 +25,24 @@ pub(crate) struct ReviewArgs {
     /// At most this many
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=500))]
     limit: u16,
+    /// What comes first: `urgent` is by consequence, time left, and age
+    #[arg(long, value_parser = ["newest", "urgent"])]
+    order: Option<String>,
+    /// Only at this destination
+    #[arg(long, value_name = "NAME")]
+    destination: Option<String>,
+}
+
+impl CheckArgs {
+    /// The action.
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Who does it.
+    pub(crate) fn person(&self) -> String {
+        self.by.clone().unwrap_or_else(place::user)
+    }
 }
 
 #[derive(Debug, clap::Args)]
@@ -63,7 +80,13 @@ pub(crate) async fn list(
     out: Out,
 ) -> Result<ExitCode, Failure> {
     let access = Access::open(config, Purpose::Look).await?;
-    let items = access.review(usize::from(args.limit)).await;
+    let items = access
+        .review(
+            args.limit,
+            args.order.as_deref(),
+            args.destination.as_deref(),
+        )
+        .await;
     access.close().await?;
     let items = items?;
     if out.json {

@@ -24,6 +24,7 @@ mod probe;
 mod proposals;
 mod register;
 mod review;
+mod reviewing;
 mod seeds;
 mod serve;
 mod stand_in;

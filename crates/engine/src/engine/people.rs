@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use factum_core::evidence::{Ruling, Verdict};
+use factum_core::evidence::Ruling;
 use factum_core::{ActionId, EvidenceId, Fact, State, Timestamp};
 use factum_store::{Committed, Record};
 use tokio::sync::mpsc;
 
+use super::review::Person;
 use super::{Cancelled, Engine};
 use crate::driver::answers::due_at;
 use crate::left_behind::with_the_order;
 use crate::problem::{Code, Problem};
-use crate::rulings::{check_applies, verdict_applies};
+use crate::rulings::check_applies;
 use crate::shell::{Change, Message, Shared};
 
 impl Engine {
@@ -46,7 +47,7 @@ impl Engine {
     /// Records a person's ruling. It replaces open reviews and earlier rulings.
     ///
     /// # Errors
-    /// [`Code::DoesNotApply`] where the evidence leaves nothing to rule on, or nothing could follow from it.
+    /// As [`Engine::rule_by`]. Where the operation wants two people, this one only proposes.
     pub async fn rule(
         &self,
         id: ActionId,
@@ -54,23 +55,13 @@ impl Engine {
         by: &str,
         why: &str,
     ) -> Result<Record, Problem> {
-        self.judge(id, |record, at| {
-            let (status, _) = self.assess(record);
-            verdict_applies(record, &status, &ruling, at)?;
-            Ok(Some(Fact::Verdict(Verdict {
-                ruling: ruling.clone(),
-                by: by.to_owned(),
-                why: why.to_owned(),
-                at,
-                supersedes: record.known.answered_by_a_verdict(),
-            })))
-        })
-        .await
+        let ruled = self.rule_by(id, ruling, Person::named(by), why).await?;
+        Ok(ruled.into_record())
     }
 
     /// Records what follows from the action as it stands, or nothing where nothing does. Where something else was recorded or
     /// decided between reading and recording, it is judged anew: a verdict answers exactly what its giver could have seen.
-    async fn judge(
+    pub(super) async fn judge(
         &self,
         id: ActionId,
         follows: impl Fn(&Record, Timestamp) -> Result<Option<Fact>, Problem>,

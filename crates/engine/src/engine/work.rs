@@ -355,7 +355,7 @@ impl Engine {
     }
 
     /// The provider key and the reference, as the destination takes them.
-    async fn names(&self, record: &Record, epoch: Epoch) -> (String, String) {
+    pub(super) async fn names(&self, record: &Record, epoch: Epoch) -> (String, String) {
         let (keys, identity) = (&self.shared.keys, record.action.identity_hash);
         let (key, reference) = (keys.provider_key(identity, epoch), keys.reference(identity));
         match self.shared.pinned_contract(record).await {

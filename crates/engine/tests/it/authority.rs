@@ -69,6 +69,7 @@ fn destination(name: &str, ledger: &Ledger) -> Destination {
         approval: None,
         limits: soon(),
         by_workers: None,
+        two_persons: false,
     };
     Destination {
         name: name.to_owned(),

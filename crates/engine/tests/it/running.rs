@@ -50,6 +50,7 @@ pub(crate) async fn start_on(
         approval: None,
         limits: Limits::default(),
         by_workers: None,
+        two_persons: false,
     };
     let destination = Destination {
         name: PLACE.to_owned(),

@@ -43,7 +43,26 @@ pub(super) fn body(operation: &str) -> Option<Value> {
         "report_work" => {
             json!({"outcome": "done", "receipt": "C-17", "answer": {"status": 201, "body": "{\"id\":\"C-17\"}"}})
         }
-        "check_again" | "pause" | "resume" | "release" => json!({"by": "ben"}),
+        "note_review_item" => json!({"text": "asked their support, ticket 4711", "by": "ben"}),
+        "check_many_again" => json!({"destination": "crm", "by": "ben"}),
+        "verdicts" => json!({
+            "verdicts": [{"action": ID, "verdict": "happened", "receipt": "T-77", "why": "row 1 of the export"}],
+            "why": "their export of today", "by": "ben",
+        }),
+        "match_export" => json!({
+            "destination": "crm", "form": "csv", "export": "id,external\nT-77,order/lost\n",
+            "columns": {"receipt": "id", "reference": "external"}, "complete": false,
+        }),
+        "rule_incident" => json!({
+            "destination": "crm", "from": "2026-01-01T00:00:00Z", "until": "2099-01-01T00:00:00Z", "verdict": "did_not_happen",
+            "why": "their incident 4711", "by": "ben",
+        }),
+        "check_again"
+        | "take_review_item"
+        | "release_review_item"
+        | "pause"
+        | "resume"
+        | "release" => json!({"by": "ben"}),
         "after_restore" => json!({"copy_until": "2026-11-29T03:00:00Z", "by": "ben"}),
         "add_tenant" => json!({"name": "acme", "about": "Acme Ltd.", "why": "a new customer"}),
         "add_principal" => json!({"name": "night-agent", "until": "2099-06-30T00:00:00Z"}),
@@ -82,7 +101,8 @@ pub(super) fn path(operation: &str, parameter: &str) -> Option<&'static str> {
     let example = match (operation, parameter) {
         ("conversation" | "told" | "acknowledge", "id") => "conv-91",
         ("proposal" | "supersede" | "approve" | "decline", "id") => PROPOSAL,
-        ("status" | "evidence" | "cancel" | "verdict" | "check_again", "id") => ID,
+        ("status" | "evidence" | "cancel" | "verdict" | "check_again", "id")
+        | ("take_review_item" | "release_review_item" | "note_review_item", "id") => ID,
         ("begin_work" | "heartbeat_work" | "report_work" | "return_work", "claim") => CLAIM,
         ("destination" | "set_destination_state", "name") => "crm",
         ("tenant" | "set_tenant_state", "name") => "acme",

@@ -19,6 +19,16 @@ pub(super) fn review_item() -> Value {
     let mut members = members();
     members.push(("evidence_count", count(), true));
     members.push(("since", nullable(instant()), true));
+    members.push((
+        "consequence",
+        words(&["harmless", "reversible", "costly", "irreversible"]),
+        true,
+    ));
+    let window =
+        "Until when it can still be settled by sending under the same key, where that is promised.";
+    members.push(("window_until", said(nullable(instant()), window), true));
+    members.push(("taken_by", said(nullable(text()), "Who works on it."), true));
+    members.push(("proposed", nullable(super::review::proposed()), true));
     object(&members, "An action that waits for a person.")
 }
 

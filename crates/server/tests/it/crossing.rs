@@ -22,9 +22,9 @@ fn opened_by(method: &str, path: &str) -> (&'static [&'static str], bool) {
             (&["submit", "read", "review", "callback", "admin"], false)
         }
         ("get", "/v1/review")
-        | ("post", "/v1/review/{id}/verdict" | "/v1/review/{id}/check-again") => {
-            (&["review", "admin"], false)
-        }
+        | ("post", "/v1/review/check-again" | "/v1/review/verdicts")
+        | ("post", "/v1/review/match" | "/v1/review/incident") => (&["review", "admin"], false),
+        ("post", path) if path.starts_with("/v1/review/{id}/") => (&["review", "admin"], false),
         (_, path) if path.starts_with("/v1/conversations/") || path == "/v1/corrections" => {
             (&["submit", "review", "admin"], false)
         }
@@ -181,6 +181,7 @@ async fn nothing_of_a_tenant_is_visible_to_or_resolves_for_another() {
         let method = method.to_uppercase();
         let ask = async |name: &str| {
             let body = match path.rsplit('/').next().unwrap() {
+                "note" => json!({"text": "a guess"}),
                 "verdict" => json!({"verdict": "happened", "why": "a guess"}),
                 "approve" => json!({"digest": "0".repeat(64)}),
                 "decline" => json!({"reason": "a guess"}),

@@ -30,6 +30,7 @@ mod proposals;
 mod race;
 mod refuse;
 mod review;
+mod reviewing;
 mod submit;
 mod wait;
 mod work;

@@ -167,7 +167,7 @@ async fn verdicts_that_do_not_apply_are_refused_and_change_nothing() {
         let problem = rule(&world, id, json!({"verdict": verdict, "why": "to see"})).await;
         assert_eq!(
             (&problem["code"], &problem["action"]),
-            (&json!("F1021"), &done["id"]),
+            (&json!("F1112"), &done["id"]),
             "{verdict}"
         );
     }

@@ -316,6 +316,7 @@ impl Served {
             approval: None,
             limits: setting.limits,
             by_workers: None,
+            two_persons: false,
             contract: Some(OperationContract {
                 contract: Arc::new(contract),
                 kept: String::new(),

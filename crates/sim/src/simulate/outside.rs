@@ -229,7 +229,7 @@ impl World {
             && (!self.has(Trouble::Verdicts) || self.dice.people.chance(30));
         let ruling = self.ruling(n, careless);
         let now = super::world::store_now(&self.store);
-        if verdict_applies(record, &record.status(), &ruling, now).is_err() {
+        if verdict_applies(record, &record.status(), &ruling, now, None).is_err() {
             return;
         }
         self.note(|_| format!("ana rules on a{n}: {ruling:?}"));

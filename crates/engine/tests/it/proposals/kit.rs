@@ -108,6 +108,7 @@ impl World {
             approval: Some(self.policy.clone()),
             limits: Limits::default(),
             by_workers: None,
+            two_persons: false,
         };
         Destination {
             name: name.to_owned(),

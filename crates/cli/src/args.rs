@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    admin, callbacks, cancel, contract, conversation, destination, doctor, evidence, explain, list,
-    proposal, register, review, review_many, serve, status, submit, testbed, transfer, watch, work,
+    admin, callbacks, cancel, contract, conversation, destination, doctor, events, evidence,
+    explain, list, proposal, register, review, review_many, serve, status, submit, testbed,
+    transfer, watch, webhook, work,
 };
 use crate::failure::Failure;
 use crate::out::Out;
@@ -71,6 +72,9 @@ pub(crate) enum Command {
     /// Show the log of an action: every attempt and what came back
     #[command(after_help = evidence::HELP)]
     Evidence(evidence::Args),
+    /// What has changed, and what changes
+    #[command(after_help = events::HELP)]
+    Events(events::Args),
     /// List what destinations reported by themselves
     #[command(after_help = callbacks::HELP)]
     Callbacks(callbacks::Args),
@@ -104,6 +108,9 @@ pub(crate) enum Command {
     /// What callers show: add, list, show, rotate, suspend, resume, revoke
     #[command(subcommand, after_help = register::TOKEN_HELP)]
     Token(register::Tokens),
+    /// Addresses that events are posted to: add, list, show, log, test, disable, enable, rotate, replay, remove
+    #[command(subcommand, after_help = webhook::HELP)]
+    Webhook(webhook::Webhook),
     /// Hold sends, look after a restore, bind outbox files
     #[command(subcommand, after_help = admin::HELP)]
     Admin(admin::Admin),
@@ -188,6 +195,8 @@ impl Command {
             Self::Principal(command) => command.run(config, out).await,
             Self::Grant(command) => command.run(config, out).await,
             Self::Token(command) => command.run(config, out).await,
+            Self::Webhook(command) => command.run(config, out).await,
+            Self::Events(args) => events::run(args, config, out).await,
             Self::Admin(command) => admin::run(command, config, out).await,
             Self::Export(args) => transfer::export(args, config, out).await,
             Self::Import(args) => transfer::import(args, config, out).await,

@@ -3,7 +3,8 @@
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// The bytes of a padded text, or of one whose padding was left out. Nothing else is forgiven.
-pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
+#[must_use]
+pub fn decode(text: &str) -> Option<Vec<u8>> {
     let body = text.trim_end_matches('=');
     let padding = text.len() - body.len();
     let padded = padding > 0;
@@ -26,7 +27,8 @@ pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
 }
 
 /// The padded text of these bytes.
-pub(crate) fn encode(bytes: &[u8]) -> String {
+#[must_use]
+pub fn encode(bytes: &[u8]) -> String {
     let digit = |held: u32, at: u32| char::from(ALPHABET[(held >> (18 - 6 * at) & 63) as usize]);
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {

@@ -12,7 +12,7 @@ mod about;
 mod advice;
 mod answers;
 mod auth;
-mod base64;
+pub mod base64;
 mod body;
 mod build_error;
 mod callback;

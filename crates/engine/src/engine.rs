@@ -227,7 +227,9 @@ impl Engine {
         }
     }
 
-    fn may_see(&self, caller: &Caller, record: &Record) -> bool {
+    /// Whether a caller may see an action: it is their tenant's, and for somebody for whom they act.
+    #[must_use]
+    pub fn may_see(&self, caller: &Caller, record: &Record) -> bool {
         let scope = &record.action.scope;
         scope.tenant == caller.tenant && self.shared.directory().acts_for(caller, &scope.principal)
     }
@@ -355,6 +357,24 @@ impl Engine {
     #[must_use]
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.shared.store
+    }
+
+    /// What carries requests: for questions, and for what is told to others.
+    #[must_use]
+    pub fn transport(&self) -> &Arc<dyn Transport> {
+        &self.shared.transport
+    }
+
+    /// This process among the workers on the store.
+    #[must_use]
+    pub fn worker(&self) -> u64 {
+        self.shared.worker.0
+    }
+
+    /// The secret by which events are signed for a tenant's endpoint. It is made anew whenever it is needed, and never stored.
+    #[must_use]
+    pub fn webhook_secret(&self, tenant: &str, endpoint: &str, generation: u32) -> [u8; 32] {
+        self.shared.keys.webhook(tenant, endpoint, generation)
     }
 
     /// The keyed hash by which an identity is found.

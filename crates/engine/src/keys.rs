@@ -123,6 +123,16 @@ impl Keys {
         hash.finalize().to_hex()[..40].to_owned()
     }
 
+    /// The secret by which events are signed for a tenant's endpoint: another one with each generation.
+    #[must_use]
+    pub fn webhook(&self, tenant: &str, endpoint: &str, generation: u32) -> [u8; 32] {
+        let mut hash = self.hasher("factum 2026 webhook");
+        absorb(&mut hash, tenant.as_bytes());
+        absorb(&mut hash, endpoint.as_bytes());
+        absorb(&mut hash, &generation.to_be_bytes());
+        *hash.finalize().as_bytes()
+    }
+
     /// The keyed hash of a destination's credential, as hex digits: shows that it changed, and nothing else.
     #[must_use]
     pub fn credential(&self, destination: &str, secret: &[u8]) -> String {
@@ -219,6 +229,16 @@ mod tests {
             Keys::new([8; 32]).identity(&scope("a", "b"), &key("k")),
             "the secret matters"
         );
+    }
+
+    #[test]
+    fn no_two_endpoints_and_no_two_generations_have_one_secret() {
+        let keys = Keys::new([7; 32]);
+        let secret = keys.webhook("acme", "crm", 1);
+        assert_eq!(secret, Keys::new([7; 32]).webhook("acme", "crm", 1));
+        assert_ne!(secret, keys.webhook("acme", "crm", 2));
+        assert_ne!(secret, keys.webhook("acm", "ecrm", 1));
+        assert_ne!(secret, Keys::new([8; 32]).webhook("acme", "crm", 1));
     }
 
     #[test]

@@ -117,6 +117,9 @@ codes! {
     SecondPerson "F1111" "second-person" 409 "a second person has to say the same";
     AgainstEvidence "F1112" "against-evidence" 409 "the evidence says otherwise";
     ListChanged "F1113" "list-changed" 409 "the list is another one than was shown";
+    EventsForgotten "F1120" "events-forgotten" 410 "the events behind that place are not kept any more";
+    TooManyStreams "F1121" "too-many-streams" 429 "as many streams of events are open as are allowed";
+    BadWebhook "F1122" "bad-webhook" 422 "nothing is posted to that address";
 }
 
 impl Code {

@@ -23,6 +23,10 @@ pub struct Config {
     pub store: StoreConfig,
     /// Bounds of the engine.
     pub limits: LimitsConfig,
+    /// How long events are kept, and how many may listen.
+    pub events: EventsConfig,
+    /// Where webhooks may lead.
+    pub webhooks: WebhooksConfig,
     /// The customer's route while a person has to decide, unless a destination has its own.
     pub contact: Option<ContactConfig>,
     /// A folder with messages of one's own; they override those that come with the program.
@@ -107,6 +111,27 @@ pub struct LimitsConfig {
     pub held_max: usize,
     /// How long after a restore a new identity without `intent_at` counts as maybe sent.
     pub restore_grace: Wait,
+}
+
+/// `[events]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EventsConfig {
+    /// How long events are kept, for who reads later. Webhooks are tried for some three days.
+    pub keep: Wait,
+    /// How often reviewers are told at the most what waits for them.
+    pub digest: Wait,
+    /// Streams that may be open at once.
+    pub streams_max: usize,
+}
+
+/// `[webhooks]`.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct WebhooksConfig {
+    /// Endpoints may lead into networks that are not the public internet's, this machine among them, and be plain HTTP. Whoever
+    /// administers a tenant can then make this machine post there.
+    pub allow_private: bool,
 }
 
 /// `[contact]`.
@@ -295,6 +320,25 @@ impl Default for StoreConfig {
             prepared: None,
             flush: Flush::default(),
             standby: Standby::default(),
+        }
+    }
+}
+
+impl Default for EventsConfig {
+    fn default() -> Self {
+        Self {
+            keep: Wait(factum_core::Span::from_secs(14 * 86_400)),
+            digest: Wait(factum_core::Span::from_secs(15 * 60)),
+            streams_max: 256,
+        }
+    }
+}
+
+impl EventsConfig {
+    pub(crate) fn keep(&self) -> crate::events::follow::Keep {
+        crate::events::follow::Keep {
+            keep: self.keep.0,
+            digest: self.digest.0,
         }
     }
 }

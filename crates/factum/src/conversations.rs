@@ -365,6 +365,17 @@ impl<'a> Conversations<'a> {
         }
     }
 
+    /// The correction that is due about an action in a conversation, as it is kept.
+    pub(crate) async fn due(
+        &self,
+        place: Place<'_>,
+        record: &Record,
+        audience: Audience,
+    ) -> Result<Option<CorrectionView>, Problem> {
+        let kept = self.kept(place, record).await?;
+        Ok(self.correction(place, record, &kept, audience))
+    }
+
     /// Keeps that a correction was passed on. `version` is the one of the correction that was read: if it says something else
     /// by now, it is still due.
     ///

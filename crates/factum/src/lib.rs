@@ -37,6 +37,7 @@ pub mod config;
 pub mod contact;
 pub mod conversations;
 mod credentials;
+pub mod events;
 pub mod home;
 #[cfg(feature = "sqlite")]
 pub mod outbox;
@@ -50,6 +51,7 @@ pub mod start;
 pub mod statements;
 pub mod teller;
 pub mod view;
+pub mod webhooks;
 pub mod workers;
 
 use std::sync::Arc;
@@ -98,6 +100,9 @@ struct Inner {
     engine: Arc<Engine>,
     teller: Arc<Teller>,
     watch: Watch,
+    feed: Arc<events::follow::Feed>,
+    webhooks: webhooks::Webhooks,
+    ways: webhooks::Ways,
     config: Config,
     #[cfg(feature = "sqlite")]
     pickups: std::sync::Mutex<Vec<outbox::Pickup>>,
@@ -362,6 +367,8 @@ impl Factum {
     /// Begins nothing more, and lets requests in flight end within `bound`. Answers how many could not.
     pub async fn shutdown(&self, bound: Duration) -> usize {
         self.inner.watch.stop();
+        self.inner.webhooks.stop();
+        self.inner.feed.stop();
         #[cfg(feature = "sqlite")]
         self.inner
             .pickups

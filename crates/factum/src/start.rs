@@ -12,11 +12,13 @@ use factum_transport::{HttpTransport, Transport};
 
 use crate::config::Config;
 use crate::conversations::watch::Watch;
+use crate::events::follow::Feed;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 use crate::home::Home;
 #[cfg(feature = "postgres")]
 use crate::postgres::Pickup;
 use crate::teller::Teller;
+use crate::webhooks::{Ways, Webhooks};
 use crate::{Factum, Inner, setup};
 
 /// An engine that is about to be started.
@@ -117,20 +119,7 @@ impl Builder {
         for (destination, kinds) in setup::without_auth(&config, &catalogue) {
             tracing::warn!(%destination, %kinds, "no auth is configured, and the provider wants one of these");
         }
-        for (name, carrier) in self.carriers {
-            if destinations.contains_key(&name) {
-                let rule = format!(
-                    "{name:?} is configured as a provider's account and carried in-process too"
-                );
-                return Err(Problem::new(
-                    Code::BadConfig,
-                    format!("/destinations/{name}"),
-                    rule,
-                    "use two names",
-                ));
-            }
-            destinations.insert(name.clone(), carried(name, carrier));
-        }
+        carry(&mut destinations, self.carriers)?;
         let opened = open(self.place, self.keys, &config).await?;
         let options = Options {
             store: opened.store,
@@ -149,11 +138,23 @@ impl Builder {
             .postgres
             .map(|store| Pickup::start(engine.clone(), store, config.store.outbox_poll.duration()));
         let watch = Watch::start(engine.clone(), teller.clone());
+        let feed = Arc::new(Feed::start(
+            engine.clone(),
+            teller.clone(),
+            config.events.keep(),
+        ));
+        let ways = Ways {
+            allow_private: config.webhooks.allow_private,
+        };
+        let webhooks = Webhooks::start(engine.clone(), teller.clone(), feed.clone(), ways);
         let factum = Factum {
             inner: Arc::new(Inner {
                 engine,
                 teller,
                 watch,
+                feed,
+                webhooks,
+                ways,
                 config,
                 #[cfg(feature = "sqlite")]
                 pickups: std::sync::Mutex::new(Vec::new()),
@@ -169,6 +170,24 @@ impl Builder {
         }
         Ok(factum)
     }
+}
+
+/// Adds the destinations that an application carries in its own code.
+fn carry(
+    destinations: &mut BTreeMap<String, Destination>,
+    carriers: BTreeMap<String, Arc<dyn Carrier>>,
+) -> Result<(), Problem> {
+    for (name, carrier) in carriers {
+        if destinations.contains_key(&name) {
+            let rule = format!(
+                "{name:?} is configured as a provider's account and carried in-process too"
+            );
+            let member = format!("/destinations/{name}");
+            return Err(Problem::new(Code::BadConfig, member, rule, "use two names"));
+        }
+        destinations.insert(name.clone(), carried(name, carrier));
+    }
+    Ok(())
 }
 
 struct Opened {

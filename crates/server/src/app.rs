@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::body::Bytes;
 use factum::{ActionId, Caller, DEFAULT_PRINCIPAL, DEFAULT_TENANT, Factum, Problem, Record};
 use subtle::ConstantTimeEq;
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::openapi;
 use crate::reply::Failure;
@@ -30,6 +30,8 @@ struct Inner {
     ending: watch::Sender<bool>,
     /// Changes that are being made, whether or not their caller still listens.
     under_way: watch::Sender<usize>,
+    /// Streams of events that may still be opened.
+    streams: Arc<Semaphore>,
 }
 
 /// Bounds of the server.
@@ -63,6 +65,7 @@ impl App {
         tokens: impl IntoIterator<Item = String>,
         limits: Limits,
     ) -> Self {
+        let streams = factum.config().events.streams_max;
         let inner = Inner {
             factum,
             // An empty token would open the server to everybody.
@@ -74,6 +77,7 @@ impl App {
             document: Bytes::from(openapi::text()),
             ending: watch::Sender::new(false),
             under_way: watch::Sender::new(0),
+            streams: Arc::new(Semaphore::new(streams)),
         };
         Self {
             inner: Arc::new(inner),
@@ -136,6 +140,11 @@ impl App {
             record = engine.wait(id, wait.min(WAIT_MAX)) => record,
             () = self.ended() => engine.load(id).await,
         }
+    }
+
+    /// Leave to open one more stream of events, while there is room.
+    pub(crate) fn stream_slot(&self) -> Option<OwnedSemaphorePermit> {
+        self.inner.streams.clone().try_acquire_owned().ok()
     }
 
     pub(crate) fn is_ending(&self) -> bool {

@@ -7,8 +7,8 @@ use factum::directory::Scope;
 
 use crate::query::Kind;
 use crate::{
-    actions, admin, callbacks, conversations, destinations, health, proposals, register, review,
-    work,
+    actions, admin, callbacks, conversations, destinations, events, health, proposals, register,
+    review, webhooks, work,
 };
 
 /// What is said about a call.
@@ -104,6 +104,7 @@ calls! {
     HeartbeatWork POST "/v1/work/{claim}/heartbeat" work::HEARTBEAT;
     ReportWork POST "/v1/work/{claim}/report" work::REPORT;
     ReturnWork POST "/v1/work/{claim}/return" work::RETURN;
+    Events GET "/v1/events" events::EVENTS;
     Destinations GET "/v1/destinations" destinations::LIST;
     Destination GET "/v1/destinations/{name}" destinations::ONE;
     Deliver POST "/v1/callbacks/{address}" callbacks::DELIVER;
@@ -126,6 +127,13 @@ calls! {
     Token GET "/v1/tokens/{name}" register::TOKEN;
     TokenState POST "/v1/tokens/{name}/state" register::TOKEN_STATE;
     RotateToken POST "/v1/tokens/{name}/rotate" register::ROTATE_TOKEN;
+    Webhooks GET "/v1/webhooks" webhooks::LIST;
+    AddWebhook POST "/v1/webhooks" webhooks::ADD;
+    Webhook GET "/v1/webhooks/{name}" webhooks::ONE;
+    WebhookState POST "/v1/webhooks/{name}/state" webhooks::STATE;
+    RotateWebhook POST "/v1/webhooks/{name}/rotate" webhooks::ROTATE;
+    ReplayWebhook POST "/v1/webhooks/{name}/replay" webhooks::REPLAY;
+    TestWebhook POST "/v1/webhooks/{name}/test" webhooks::TEST;
     AdminState GET "/v1/admin/state" admin::STATE;
     Pause POST "/v1/admin/pause" admin::PAUSE;
     Resume POST "/v1/admin/resume" admin::RESUME;
@@ -168,7 +176,7 @@ impl Call {
             }
             Self::Approve => Need::AnyOf(&[Scope::Approve]),
             Self::Decline => Need::AnyOf(&[Scope::Approve, Scope::Submit]),
-            Self::List | Self::Status | Self::Evidence => {
+            Self::List | Self::Status | Self::Evidence | Self::Events => {
                 Need::AnyOf(&[Scope::Read, Scope::Submit, Scope::Review])
             }
             Self::Destinations | Self::Destination => {
@@ -206,7 +214,14 @@ impl Call {
             | Self::AddToken
             | Self::Token
             | Self::TokenState
-            | Self::RotateToken => Need::Admin,
+            | Self::RotateToken
+            | Self::Webhooks
+            | Self::AddWebhook
+            | Self::Webhook
+            | Self::WebhookState
+            | Self::RotateWebhook
+            | Self::ReplayWebhook
+            | Self::TestWebhook => Need::Admin,
             Self::Tenants
             | Self::AddTenant
             | Self::Tenant

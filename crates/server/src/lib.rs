@@ -15,6 +15,7 @@ mod callbacks;
 mod conversations;
 mod destinations;
 mod event;
+mod events;
 mod headers;
 mod health;
 mod incoming;
@@ -27,6 +28,7 @@ mod review;
 mod run;
 pub mod schema;
 mod serve;
+mod webhooks;
 mod work;
 
 pub use app::{App, Limits};

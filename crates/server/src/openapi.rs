@@ -9,6 +9,7 @@ use factum::Code;
 use serde_json::{Map, Value, json};
 
 use crate::call::{Call, Doc, Need, Param};
+use crate::events::STREAM;
 use crate::schema;
 
 /// Problems that any call behind the token may answer with.
@@ -131,7 +132,10 @@ fn parameters(call: Call, doc: &Doc) -> Value {
 fn responses(call: Call, doc: &Doc) -> Value {
     let mut responses: Map<String, Value> = Map::new();
     for (status, says, schema) in doc.answers {
-        let content = json!({"application/json": {"schema": reference(schema)}});
+        let mut content = json!({"application/json": {"schema": reference(schema)}});
+        if call == Call::Events {
+            content[STREAM] = json!({"schema": {"type": "string"}});
+        }
         responses.insert(
             status.to_string(),
             json!({"description": says, "content": content}),

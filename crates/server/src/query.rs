@@ -22,6 +22,10 @@ pub(crate) enum Kind {
     Number(u64, u64),
     /// One of these words.
     Words(fn() -> Vec<&'static str>),
+    /// Some of these words, with commas between.
+    List(fn() -> Vec<&'static str>),
+    /// A place among the events.
+    Place,
 }
 
 /// The parameters of a request, each of its form.
@@ -111,6 +115,20 @@ impl Kind {
                     Err(bad(name, &rule, "send such a number, or leave it out"))
                 }
             },
+            Self::Place => value
+                .parse::<factum::events::From>()
+                .map(|_| ())
+                .map_err(|()| {
+                    let rule = format!("{value:?} is no place among the events");
+                    bad(
+                        name,
+                        &rule,
+                        "send a cursor as it was answered, `start` or `now`",
+                    )
+                }),
+            Self::List(words) => value
+                .split(',')
+                .try_for_each(|word| Self::Words(words).check(name, word)),
             Self::Words(words) => {
                 let words = words();
                 if words.contains(&value) {
@@ -138,6 +156,13 @@ impl Kind {
                 json!({"type": "integer", "minimum": least, "maximum": most})
             }
             Self::Words(words) => json!({"type": "string", "enum": words()}),
+            Self::Place => {
+                json!({"type": "string", "pattern": crate::schema::PLACE_PATTERN})
+            }
+            Self::List(words) => {
+                let one = words().join("|").replace('.', r"\.");
+                json!({"type": "string", "pattern": format!("^({one})(,({one}))*$")})
+            }
         }
     }
 }

@@ -10,8 +10,8 @@ use factum::directory::{
 };
 use factum::view::rfc3339;
 use factum::{
-    Caller, Code, DEFAULT_PRINCIPAL, DEFAULT_TENANT, Entry, EntryFilter, EntryKey, Kind, Problem,
-    Reason, WHOLE_MAX, parse_instant, token_of,
+    Caller, Code, DEFAULT_PRINCIPAL, DEFAULT_TENANT, Entry, EntryFilter, EntryKey, EntryVersion,
+    Kind, Problem, Reason, WHOLE_MAX, parse_instant, token_of,
 };
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ use crate::reply::{Failure, Reply, json_reply};
 use bodies::{NewGrant, NewPrincipal, NewTenant, NewToken, Rotation, StateRequest};
 
 /// How long a token that was replaced counts, where nothing is said: a day.
-const OVERLAP_S: u64 = 86_400;
+pub(crate) const OVERLAP_S: u64 = 86_400;
 
 /// The longest overlap of two tokens, in seconds: a year.
 pub(crate) const OVERLAP_MAX_S: u64 = 366 * 86_400;
@@ -57,7 +57,7 @@ pub(crate) async fn answer(app: &App, mut incoming: Incoming) -> Result<Reply, F
 }
 
 /// Whose entries it is about: the caller's tenant, or the one that an operator names.
-fn tenant(app: &App, incoming: &Incoming) -> Result<String, Failure> {
+pub(crate) fn tenant(app: &App, incoming: &Incoming) -> Result<String, Failure> {
     let own = &incoming.caller.tenant;
     match incoming.query.text("tenant") {
         None => Ok(own.clone()),
@@ -126,6 +126,15 @@ async fn detail(app: &App, key: &EntryKey) -> Result<Value, Failure> {
     let engine = app.factum().engine();
     let mut shown = view(&engine.entry(key).await?)?;
     let history = engine.entry_history(key).await?;
+    shown["history"] = standing_history(&history);
+    if key.kind == Kind::Token {
+        shown["last_used"] = engine.token_used(key).await?.map(rfc3339).into();
+    }
+    Ok(shown)
+}
+
+/// How something stood after each change.
+pub(crate) fn standing_history(history: &[EntryVersion]) -> Value {
     let standings = history.iter().map(|version| {
         let standing = serde_json::from_str::<Value>(&version.body).unwrap_or_default();
         json!({
@@ -133,11 +142,7 @@ async fn detail(app: &App, key: &EntryKey) -> Result<Value, Failure> {
             "by": version.changed.by, "why": version.changed.why,
         })
     });
-    shown["history"] = standings.collect();
-    if key.kind == Kind::Token {
-        shown["last_used"] = engine.token_used(key).await?.map(rfc3339).into();
-    }
-    Ok(shown)
+    standings.collect()
 }
 
 /// An entry as it is shown: its body as it is stored, but for what is nobody's business.
@@ -164,7 +169,7 @@ fn view(entry: &Entry) -> Result<Value, Failure> {
 }
 
 /// Who changes something, and why, as the body says.
-fn reason(
+pub(crate) fn reason(
     caller: &Caller,
     by: Option<String>,
     why: Option<String>,
@@ -177,7 +182,7 @@ fn reason(
 }
 
 /// A name that can stand in a path, a configuration and a log.
-fn sound_name(name: String) -> Result<String, Failure> {
+pub(crate) fn sound_name(name: String) -> Result<String, Failure> {
     let name = said("/name", name, factum::directory::NAME_MAX)?;
     let in_the_way = |c: char| c.is_whitespace() || ['/', '?', '#', '%', '*'].contains(&c);
     if name.contains(in_the_way) || matches!(name.as_str(), "." | "..") {
@@ -188,7 +193,7 @@ fn sound_name(name: String) -> Result<String, Failure> {
     Ok(name)
 }
 
-fn about(text: Option<String>) -> Result<Option<String>, Failure> {
+pub(crate) fn about(text: Option<String>) -> Result<Option<String>, Failure> {
     text.map(|text| said("/about", text, 500)).transpose()
 }
 

@@ -19,8 +19,8 @@ use crate::incoming::Incoming;
 use crate::query::Query;
 use crate::reply::{Failure, Reply};
 use crate::{
-    actions, admin, callbacks, conversations, destinations, health, proposals, register, review,
-    work,
+    actions, admin, callbacks, conversations, destinations, events, health, proposals, register,
+    review, webhooks, work,
 };
 
 /// All calls, and a problem for everything else.
@@ -156,6 +156,14 @@ async fn carried_out(app: &App, incoming: Incoming) -> Result<Reply, Failure> {
         Call::Destination => {
             destinations::one(app, &incoming.caller.tenant, incoming.param("name"))
         }
+        Call::Events => events::events(app, incoming).await,
+        Call::Webhooks
+        | Call::AddWebhook
+        | Call::Webhook
+        | Call::WebhookState
+        | Call::RotateWebhook
+        | Call::ReplayWebhook
+        | Call::TestWebhook => webhooks::answer(app, incoming).await,
         Call::Deliver => callbacks::deliver(app, incoming).await,
         Call::Callbacks => callbacks::list(app, incoming).await,
         Call::AdminState => admin::state(app).await,
@@ -222,14 +230,17 @@ fn allowed(caller: &Caller, need: Need) -> Result<(), Failure> {
     Err(Failure::new(Code::Forbidden, "", rule, remedy))
 }
 
+/// The token that a request shows.
+pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let given = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = given.split_once(' ')?;
+    scheme
+        .eq_ignore_ascii_case("bearer")
+        .then_some(token.trim())
+}
+
 fn authorized(app: &App, headers: &HeaderMap) -> Result<Caller, Failure> {
-    let given = headers
-        .get(header::AUTHORIZATION)
-        .and_then(|value| value.to_str().ok());
-    let token = given
-        .and_then(|value| value.split_once(' '))
-        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-    if let Some(caller) = token.and_then(|(_, token)| app.caller(token.trim())) {
+    if let Some(caller) = bearer(headers).and_then(|token| app.caller(token)) {
         return Ok(caller);
     }
     let rule = "the header Authorization carries no token that is known here";

@@ -2,6 +2,7 @@
 
 mod callback;
 mod conversation;
+mod event;
 mod proposal;
 mod register;
 mod request;
@@ -10,6 +11,7 @@ mod status;
 mod submission;
 mod work;
 
+pub(crate) use self::event::PLACE_PATTERN;
 use factum::Code;
 use serde_json::{Map, Value, json};
 
@@ -31,6 +33,7 @@ pub fn components() -> Map<String, Value> {
         .chain(about_operating())
         .chain(callback::schemas())
         .chain(conversation::schemas())
+        .chain(event::schemas())
         .chain(proposal::schemas())
         .chain(register::schemas())
         .chain(review::schemas())

@@ -13,6 +13,7 @@ mod hide;
 mod line;
 mod meter;
 mod pool;
+mod public;
 mod request;
 mod tls;
 mod tokens;
@@ -27,6 +28,7 @@ use factum_core::{Permission, Span, Timestamp};
 use tokio::time::{Instant, timeout_at};
 
 pub use connect::Resolve;
+pub use public::is_public;
 pub(crate) use request::{is_framing, percent_encoded};
 pub use tls::Trust;
 

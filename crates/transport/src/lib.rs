@@ -20,6 +20,6 @@ pub use auth::{Auth, Hmac, Id, OAuth2, SigV4};
 pub use clock::Clock;
 pub use ended::{Asked, Boxed, Ended, Transport};
 pub use error::{Malformed, SecretError, SecretErrorKind};
-pub use http::{HttpTransport, Resolve, Trust};
+pub use http::{HttpTransport, Resolve, Trust, is_public};
 pub use secret::{Secret, SecretRef};
 pub use target::{CredentialGuard, HttpLimits, Target};

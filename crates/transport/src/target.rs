@@ -60,6 +60,7 @@ pub struct Target {
     pub(crate) guard: Option<CredentialGuard>,
     pub(crate) plain_beyond_loopback: bool,
     pub(crate) trust: Option<Trust>,
+    pub(crate) public_only: bool,
 }
 
 impl Target {
@@ -135,6 +136,7 @@ impl Target {
             guard: None,
             plain_beyond_loopback: allow_plain_http,
             trust: None,
+            public_only: false,
         })
     }
 
@@ -149,6 +151,24 @@ impl Target {
         }
         self.auth = auth;
         Ok(self)
+    }
+
+    /// Only where its name leads to the public internet: for addresses that somebody else than the operator names. What is found is
+    /// what is connected to.
+    #[must_use]
+    pub fn public_only(mut self) -> Self {
+        self.public_only = true;
+        self
+    }
+
+    /// Whether it names an address, or this machine, that is not the public internet's. What a name leads to is not looked up.
+    #[must_use]
+    pub fn names_inside(&self) -> bool {
+        let address = self.host.parse::<IpAddr>();
+        address.map_or_else(
+            |_| names_loopback(&self.host),
+            |address| !crate::is_public(address),
+        )
     }
 
     /// With other certificates to trust than the transport's own.

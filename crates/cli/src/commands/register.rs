@@ -31,13 +31,13 @@ Examples:\n  factum token add desk --scope submit --scope read --until 2027-06-3
 pub(crate) struct Common {
     /// Of this tenant [default: the token's own]
     #[arg(long)]
-    tenant: Option<String>,
+    pub(crate) tenant: Option<String>,
     /// Who does it [default: the user of this terminal]
     #[arg(long)]
-    by: Option<String>,
+    pub(crate) by: Option<String>,
     /// Why
     #[arg(long)]
-    why: Option<String>,
+    pub(crate) why: Option<String>,
 }
 
 /// A name, and what all of them take.
@@ -45,9 +45,9 @@ pub(crate) struct Common {
 pub(crate) struct Named {
     /// Its name
     #[arg(value_name = "NAME")]
-    name: String,
+    pub(crate) name: String,
     #[command(flatten)]
-    common: Common,
+    pub(crate) common: Common,
 }
 
 /// How something is to stand.
@@ -189,7 +189,7 @@ words!(Grants, NewGrant);
 words!(Tokens, NewToken, Rotate(Rotation) "Make one in its place; both count for a while");
 
 /// A call that is to be made, and what is shown of its answer.
-struct Wish {
+pub(crate) struct Wish {
     path: String,
     tenant: Option<String>,
     body: Option<Value>,
@@ -271,18 +271,22 @@ impl Tokens {
             Self::Suspend(ends) => ends.wish("tokens", "suspended"),
             Self::Resume(ends) => ends.wish("tokens", "active"),
             Self::Revoke(ends) => ends.wish("tokens", "revoked"),
-            Self::Rotate(rotation) => {
-                let Named { name, common } = rotation.named;
-                let mut body = json!({});
-                if let Some(overlap) = rotation.overlap {
-                    body["overlap_s"] = overlap.into();
-                }
-                said(&mut body, common.by, common.why);
-                let path = format!("{}/rotate", at("tokens", &name));
-                Wish::post(&path, common.tenant, body)
-            }
+            Self::Rotate(rotation) => rotation.wish("tokens"),
         };
         wish.run("tokens", config, out).await
+    }
+}
+
+impl Rotation {
+    pub(crate) fn wish(self, kind: &str) -> Wish {
+        let Named { name, common } = self.named;
+        let mut body = json!({});
+        if let Some(overlap) = self.overlap {
+            body["overlap_s"] = overlap.into();
+        }
+        said(&mut body, common.by, common.why);
+        let path = format!("{}/rotate", at(kind, &name));
+        Wish::post(&path, common.tenant, body)
     }
 }
 
@@ -324,7 +328,7 @@ impl Ends {
         wish.run("destinations", config, out).await
     }
 
-    fn wish(self, kind: &str, standing: &str) -> Wish {
+    pub(crate) fn wish(self, kind: &str, standing: &str) -> Wish {
         let by = self.by.unwrap_or_else(place::user);
         let body = json!({"standing": standing, "why": self.why, "by": by});
         let path = format!("{}/state", at(kind, &self.name));
@@ -333,7 +337,7 @@ impl Ends {
 }
 
 impl Wish {
-    fn get(path: &str, tenant: Option<String>) -> Self {
+    pub(crate) fn get(path: &str, tenant: Option<String>) -> Self {
         Self {
             path: format!("/v1/{path}"),
             tenant,
@@ -341,14 +345,19 @@ impl Wish {
         }
     }
 
-    fn post(path: &str, tenant: Option<String>, body: Value) -> Self {
+    pub(crate) fn post(path: &str, tenant: Option<String>, body: Value) -> Self {
         Self {
             body: Some(body),
             ..Self::get(path, tenant)
         }
     }
 
-    async fn run(self, kind: &str, config: Option<&Path>, out: Out) -> Result<ExitCode, Failure> {
+    /// What a server answers to it.
+    pub(crate) async fn answered(
+        self,
+        kind: &str,
+        config: Option<&Path>,
+    ) -> Result<Value, Failure> {
         let access = Access::open(config, Purpose::Look).await?;
         let answered = match &access {
             Access::Remote(client) => self.ask(client, kind).await,
@@ -358,7 +367,11 @@ impl Wish {
             )),
         };
         access.close().await?;
-        let answered = answered?;
+        answered
+    }
+
+    async fn run(self, kind: &str, config: Option<&Path>, out: Out) -> Result<ExitCode, Failure> {
+        let answered = self.answered(kind, config).await?;
         if out.json {
             out.value(&answered);
         } else if let Some(listed) = answered[kind].as_array() {
@@ -392,11 +405,11 @@ impl Wish {
     }
 }
 
-fn at(kind: &str, name: &str) -> String {
+pub(crate) fn at(kind: &str, name: &str) -> String {
     format!("{kind}/{}", encoded(name))
 }
 
-fn made(name: &str, own: &[(&str, Option<String>)]) -> Value {
+pub(crate) fn made(name: &str, own: &[(&str, Option<String>)]) -> Value {
     let mut body = json!({ "name": name });
     for (member, value) in own {
         put(&mut body, member, value.clone());
@@ -404,13 +417,13 @@ fn made(name: &str, own: &[(&str, Option<String>)]) -> Value {
     body
 }
 
-fn put(body: &mut Value, member: &str, value: Option<String>) {
+pub(crate) fn put(body: &mut Value, member: &str, value: Option<String>) {
     if let Some(value) = value {
         body[member] = value.into();
     }
 }
 
-fn said(body: &mut Value, by: Option<String>, why: Option<String>) {
+pub(crate) fn said(body: &mut Value, by: Option<String>, why: Option<String>) {
     body["by"] = by.unwrap_or_else(place::user).into();
     put(body, "why", why);
 }

@@ -31,4 +31,5 @@ mod stand_in;
 mod support;
 mod testbed;
 mod usage;
+mod webhooks;
 mod work;

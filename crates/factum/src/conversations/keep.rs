@@ -13,7 +13,7 @@ use super::{Conversations, Place};
 const TRIES: usize = 16;
 
 /// The label of corrections that are due.
-pub(super) const DUE: &str = "due";
+pub(super) const DUE: &str = factum_store::notice::CORRECTION_DUE;
 /// The label of those that are not any more.
 const OVER: &str = "over";
 

@@ -73,12 +73,18 @@ pub(super) fn body(operation: &str) -> Option<Value> {
         "add_token" => {
             json!({"principal": "night-agent", "grant": "night-desk", "scopes": ["submit", "read"]})
         }
-        "rotate_token" => json!({"overlap_s": 7_200, "why": "once a month"}),
+        "add_webhook" => json!({
+            "name": "crm-feed", "url": "https://crm.example.com/factum", "types": ["contact.late"], "about": "late answers",
+        }),
+        "replay_webhook" => json!({"since": "2026-11-29T12:00:00Z", "why": "it was down"}),
+        "test_webhook" => json!({"by": "ben"}),
+        "rotate_token" | "rotate_webhook" => json!({"overlap_s": 7_200, "why": "once a month"}),
         "set_tenant_state"
         | "set_principal_state"
         | "set_grant_state"
         | "set_token_state"
-        | "set_destination_state" => {
+        | "set_destination_state"
+        | "set_webhook_state" => {
             json!({"standing": "suspended", "why": "until it is clear what happened"})
         }
         _ => return None,
@@ -105,6 +111,10 @@ pub(super) fn path(operation: &str, parameter: &str) -> Option<&'static str> {
         | ("take_review_item" | "release_review_item" | "note_review_item", "id") => ID,
         ("begin_work" | "heartbeat_work" | "report_work" | "return_work", "claim") => CLAIM,
         ("destination" | "set_destination_state", "name") => "crm",
+        (
+            "webhook" | "set_webhook_state" | "rotate_webhook" | "replay_webhook" | "test_webhook",
+            "name",
+        ) => "crm-feed",
         ("tenant" | "set_tenant_state", "name") => "acme",
         ("principal" | "set_principal_state", "name") => "night-agent",
         ("grant" | "set_grant_state", "name") => "night-desk",

@@ -29,7 +29,7 @@ const STANDING: &str = "`suspended` until it is `active` again, or `revoked` for
      may have been sent is looked up as before.";
 
 /// A question, as all of them are asked.
-const READS: Doc = Doc {
+pub(crate) const READS: Doc = Doc {
     name: "",
     summary: "",
     says: "",
@@ -47,7 +47,7 @@ const LISTS: Doc = Doc {
 };
 
 /// A change, as all of them are made: that of how something stands has this body, and others their own.
-const CHANGES: Doc = Doc {
+pub(crate) const CHANGES: Doc = Doc {
     body: Some(("StateRequest", true)),
     problems: BODY,
     ..READS

@@ -15,9 +15,10 @@ fn opened_by(method: &str, path: &str) -> (&'static [&'static str], bool) {
         ("get", "/healthz" | "/readyz" | "/openapi.json") => (ALL, false),
         ("post", "/v1/callbacks/{address}") => (ALL, false),
         ("post", "/v1/actions" | "/v1/actions/{id}/cancel") => (&["submit", "admin"], false),
-        ("get", "/v1/actions" | "/v1/actions/{id}" | "/v1/actions/{id}/evidence") => {
-            (&["submit", "read", "review", "admin"], false)
-        }
+        (
+            "get",
+            "/v1/actions" | "/v1/actions/{id}" | "/v1/actions/{id}/evidence" | "/v1/events",
+        ) => (&["submit", "read", "review", "admin"], false),
         ("get", "/v1/destinations" | "/v1/destinations/{name}") => {
             (&["submit", "read", "review", "callback", "admin"], false)
         }
@@ -38,7 +39,7 @@ fn opened_by(method: &str, path: &str) -> (&'static [&'static str], bool) {
         ("get", "/v1/callbacks") => (&["callback", "admin"], false),
         ("post", "/v1/destinations/{name}/state") => (&["admin"], false),
         (_, path)
-            if ["/v1/principals", "/v1/grants", "/v1/tokens"]
+            if ["/v1/principals", "/v1/grants", "/v1/tokens", "/v1/webhooks"]
                 .iter()
                 .any(|own| path.starts_with(own)) =>
         {
@@ -120,6 +121,9 @@ async fn furnish(world: &World, tenant: &str, boss: &str) -> Value {
         json!({"principal": "agent", "scopes": ["read"]}),
     )
     .await;
+    // Nothing is posted there: of this type there is no event here.
+    let hook = json!({"name": format!("hook-{tenant}"), "url": "https://hooks.example.com/x", "types": ["contact.late"]});
+    post("/v1/webhooks", hook).await;
     let mut body = submission("same", "lose");
     body["conversation"] = json!({"id": format!("conv-{tenant}")});
     let headers = [("Prefer", "wait=30")];
@@ -173,6 +177,9 @@ async fn nothing_of_a_tenant_is_visible_to_or_resolves_for_another() {
                 (word("proposal"), no_proposal.to_owned())
             }
             path if path.contains("{id}") => (word("action"), unknown.to_owned()),
+            path if path.starts_with("/v1/webhooks/") => {
+                ("hook-globex".to_owned(), "hook-nobody".to_owned())
+            }
             path if path.starts_with("/v1/tokens/") => (word("token"), "0".repeat(16)),
             // Names that both have are each one's own; so only listings can cross.
             _ => continue,

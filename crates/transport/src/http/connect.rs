@@ -15,6 +15,7 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{Instant, timeout_at};
 
 use super::Unsent;
+use super::public::is_public;
 use crate::clock::duration;
 use crate::ended::Boxed;
 use crate::target::Target;
@@ -37,17 +38,24 @@ impl Resolve for SystemResolver {
     }
 }
 
+/// What is said of an address that is not to be reached.
+const NOT_PUBLIC: &str = "the host has no address of the public internet";
+
 /// The addresses of `target`, by `until` at the latest.
 pub(super) async fn addresses(
     resolver: &dyn Resolve,
     target: &Target,
     until: Instant,
 ) -> Result<Vec<SocketAddr>, Unsent> {
+    let unsent = |detail: String| Unsent::new(Phase::Resolve, detail);
+    let allowed = |address: &SocketAddr| !target.public_only || is_public(address.ip());
     if let Ok(ip) = target.host.parse::<IpAddr>() {
-        return Ok(vec![SocketAddr::new(ip, target.port)]);
+        let address = Some(SocketAddr::new(ip, target.port)).filter(allowed);
+        return address
+            .map(|address| vec![address])
+            .ok_or_else(|| unsent(NOT_PUBLIC.to_owned()));
     }
     let until = until.min(Instant::now() + duration(target.limits.resolve));
-    let unsent = |detail: String| Unsent::new(Phase::Resolve, detail);
     let found = timeout_at(until, resolver.resolve(&target.host, target.port))
         .await
         .map_err(|_| unsent("the host's name was not resolved in time".to_owned()))?
@@ -56,6 +64,11 @@ pub(super) async fn addresses(
         .into_iter()
         .filter(|addr| target.https || target.plain_beyond_loopback || addr.ip().is_loopback())
         .collect();
+    // The connection is made to one of these, so that the name cannot lead elsewhere meanwhile.
+    let usable: Vec<_> = usable.into_iter().filter(allowed).collect();
+    if usable.is_empty() && target.public_only {
+        return Err(unsent(NOT_PUBLIC.to_owned()));
+    }
     if usable.is_empty() {
         return Err(unsent(
             "the host's name has no address that may be used".to_owned(),
@@ -207,5 +220,59 @@ impl Shared {
                 done => return Poll::Ready(done),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Leads every name to these addresses.
+    struct To(&'static [&'static str]);
+
+    impl Resolve for To {
+        fn resolve<'a>(&'a self, _: &'a str, port: u16) -> Boxed<'a, io::Result<Vec<SocketAddr>>> {
+            let found = self.0.iter();
+            let found = found.map(|address| SocketAddr::new(address.parse().unwrap(), port));
+            Box::pin(std::future::ready(Ok(found.collect())))
+        }
+    }
+
+    async fn found(
+        base: &str,
+        names: &'static [&'static str],
+        public: bool,
+    ) -> Result<usize, String> {
+        let target = Target::parse(base, false).unwrap();
+        let target = if public { target.public_only() } else { target };
+        let until = Instant::now() + Duration::from_secs(5);
+        let found = addresses(&To(names), &target, until).await;
+        found
+            .map(|found| found.len())
+            .map_err(|unsent| unsent.detail)
+    }
+
+    // A name may lead into the operator's network, at once or later: what it leads to is looked at before each connection.
+    #[tokio::test]
+    async fn who_may_reach_the_public_only_is_led_nowhere_else() {
+        let name = "https://hooks.example.com";
+        let inside = || Err(NOT_PUBLIC.to_owned());
+        for (base, leads, wanted) in [
+            (name, &["1.1.1.1"][..], Ok(1)),
+            (name, &["127.0.0.1"][..], inside()),
+            (
+                name,
+                &["10.0.0.1", "fd00::1", "::ffff:169.254.169.254"][..],
+                inside(),
+            ),
+            (name, &["10.0.0.1", "1.1.1.1"][..], Ok(1)),
+            ("https://127.0.0.1", &[][..], inside()),
+            ("https://[::1]", &[][..], inside()),
+            ("https://1.1.1.1", &[][..], Ok(1)),
+        ] {
+            assert_eq!(found(base, leads, true).await, wanted, "{base} {leads:?}");
+        }
+        assert_eq!(found(name, &["10.0.0.1"], false).await, Ok(1));
+        assert_eq!(found("https://127.0.0.1", &[], false).await, Ok(1));
     }
 }

@@ -109,6 +109,12 @@ impl Errand {
         let entry = self.context.engine.store().entry(key).await?;
         self.state = DeliveryState::of(entry.as_ref())?;
         self.version = entry.map_or(0, |entry| entry.version);
+        // Where the store was moved, or lost its last commits, numbers are given anew: it begins with the oldest that is kept.
+        let last = self.context.engine.store().notices(0, 0).await?.last;
+        if self.state.cursor > last {
+            self.state.begin_anew();
+            self.seen = 0;
+        }
         Ok(())
     }
 

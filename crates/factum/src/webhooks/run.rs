@@ -175,7 +175,8 @@ impl Served {
             let state = DeliveryState::of(state)?;
             let seen = self.seen.get(&key).filter(|left| left.version == version);
             let from = seen.map_or(state.cursor, |left| left.seen.max(state.cursor));
-            let has_new = from < last && state.goes_on(now);
+            let is_new = from < last || state.cursor > last;
+            let has_new = is_new && last > 0 && state.goes_on(now);
             if !has_new && state.due(now).is_none() {
                 continue;
             }

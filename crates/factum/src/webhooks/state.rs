@@ -154,6 +154,12 @@ impl DeliveryState {
         }
     }
 
+    /// The feed was begun anew.
+    pub(super) fn begin_anew(&mut self) {
+        self.cursor = 0;
+        self.aside.clear();
+    }
+
     /// Events that are tried again.
     #[must_use]
     pub fn retrying(&self) -> usize {

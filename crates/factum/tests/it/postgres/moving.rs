@@ -328,6 +328,19 @@ async fn the_register_moves_with_its_tenants() {
         .await
         .unwrap();
     assert_eq!(store.edition().await.unwrap(), edition);
+    each_tenant_has_its_own(&store, kinds, tenants).await;
+    // The versions go on where they were.
+    let stale = store.change(vec![change(Kind::Grant, "acme", 1)]).await;
+    assert_eq!(stale.unwrap(), Registered::Stale);
+    let next = store
+        .change(vec![change(Kind::Grant, "acme", 3)])
+        .await
+        .unwrap();
+    assert!(matches!(next, Registered::Durable { edition: now } if now > edition));
+}
+
+/// What each tenant wrote under the one name: all versions, and nobody else's.
+async fn each_tenant_has_its_own(store: &PostgresStore, kinds: [Kind; 5], tenants: [&str; 3]) {
     for tenant in tenants {
         for kind in kinds {
             let key = EntryKey::new(kind, tenant, "the same name");
@@ -358,12 +371,4 @@ async fn the_register_moves_with_its_tenants() {
             "{theirs:?}"
         );
     }
-    // The versions go on where they were.
-    let stale = store.change(vec![change(Kind::Grant, "acme", 1)]).await;
-    assert_eq!(stale.unwrap(), Registered::Stale);
-    let next = store
-        .change(vec![change(Kind::Grant, "acme", 3)])
-        .await
-        .unwrap();
-    assert!(matches!(next, Registered::Durable { edition: now } if now > edition));
 }

@@ -1,5 +1,7 @@
 """What schemathesis cannot know from the document: names that are there, and refusals that no JSON Schema can say."""
 
+import re
+
 import schemathesis
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
@@ -19,6 +21,10 @@ def excused(problem):
         or (problem.get("code") in ("F1003", "F1011", "F1002") and " bytes" in rule)
         # Which version was handed out is known to the store alone.
         or (problem.get("member") == "/statement" and "handed out" in rule)
+        # To JSON Schema 24.0 is a whole number; here numbers are as they are written.
+        or re.match(r"invalid type: floating point `-?\d+\.0`", rule)
+        # What a report has to say depends on its outcome.
+        or (problem.get("member") == "/receipt" and rule == "it is missing")
         # Years that RFC 3339 can write and no clock shows.
         or (problem.get("code") == "F1003" and "is no instant" in rule)
     )
@@ -35,6 +41,14 @@ def valid_data_is_taken(ctx, response, case):
         if response.status_code == 422 or excused(problem):
             return None
     return positive_data_acceptance(ctx, response, case)
+
+
+@schemathesis.hook
+def map_query(ctx, query):
+    """Nobody waits long for what does not come."""
+    if isinstance(query, dict) and isinstance(query.get("wait"), int) and 1 < query["wait"] <= 60:
+        query["wait"] = 1
+    return query
 
 
 PLACES = {"destination": "bed", "principal": "boss"}

@@ -53,6 +53,11 @@ impl Out {
         }
     }
 
+    /// How far a long run is, on standard error whatever the form of the result.
+    pub(crate) fn progress(self, text: impl Display) {
+        let _ = writeln!(std::io::stderr(), "{text}");
+    }
+
     /// Why the command failed.
     pub(crate) fn failure(self, failure: &Failure) {
         let _ = if self.json {

@@ -33,6 +33,9 @@ pub struct OperatorSettings {
     pub carried_by: Option<String>,
     /// A verdict on its actions counts once a second person says the same.
     pub two_person_verdicts: Option<bool>,
+    /// For how long equal content in one scope, under another identity, is held off after the first is done: `10 min`; `off` is the
+    /// default (R16). No part of the digest either.
+    pub twin_guard: Option<String>,
     /// What is assumed where nothing is published.
     pub assume: Assumptions,
     /// Who answers for what is less careful here.

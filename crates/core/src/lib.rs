@@ -25,6 +25,7 @@ pub mod retry;
 pub mod statement;
 pub mod status;
 pub mod time;
+pub mod twins;
 
 pub use bound::Bound;
 pub use evidence::{Evidence, Fact};

@@ -141,6 +141,8 @@ mistakes! {
     PartsUnescaped "R28" "the parts of a key that is made from a template are joined as they are"
     CopiedOutboxTaken "R25" "a copy of an outbox file is picked up like the first"
     BatchAnsweredAsWritten "R26" "what a batch was to write is handed out as durable although the batch was taken back"
+    TwinsAtOnce "R16" "whether equal content is under way is asked before the transaction that records, and not in it"
+    TwinGuardLapses "R16" "equal content holds its twin off for a time from its submission, also while it is unknown"
     BytesCountedByAnAnswer "R29" "bytes of a request count as written once something of an answer was read"
 }
 

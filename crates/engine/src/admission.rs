@@ -2,7 +2,7 @@
 //! anything is recorded. Pure: the store's time and a random draw are handed in.
 
 use factum_core::{ActionId, Epoch, Fact, IdentityHash, Intent, Promises, Span, Timestamp};
-use factum_store::{Action, Admission, Content, NextRow, Restore};
+use factum_store::{Action, Admission, Content, NextRow, Restore, TwinGuard};
 
 use crate::clock::STEP_MAX;
 use crate::destination::Operation;
@@ -65,6 +65,8 @@ impl Terms<'_> {
             limits: self.operation.limits,
             promises: self.operation.promises.clone(),
         };
+        let another = checked.another;
+        let twins = self.operation.twin_guard;
         let mut action = self.action(checked, intent, identity_hash);
         action.intent.promises = self.promises_for(&action)?;
         let facts: Vec<Fact> = self.restored_before(&action, now).into_iter().collect();
@@ -91,6 +93,7 @@ impl Terms<'_> {
             claim_for: None,
             under: None,
             entries: Vec::new(),
+            twins: twins.map(|within| TwinGuard { within, another }),
         })
     }
 

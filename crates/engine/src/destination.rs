@@ -73,6 +73,8 @@ pub struct Operation {
     pub key_template: Option<KeyTemplate>,
     /// Whether it asks for an approval, and whose. None where nothing is set.
     pub approval: Option<ApprovalPolicy>,
+    /// For how long an action that is done holds off another one of equal content (R16); none where nothing is held off.
+    pub twin_guard: Option<Span>,
     /// Times and counts.
     pub limits: Limits,
     /// Workers elsewhere carry it out.

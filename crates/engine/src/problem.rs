@@ -74,6 +74,7 @@ codes! {
     BadTimes "F1015" "bad-times" 422 "the times of the submission contradict each other";
     IdentityTwice "F1016" "identity-twice" 400 "header and body name different identities";
     BadInput "F1017" "bad-input" 422 "params or payload do not fit the operation's input schema";
+    PossibleDuplicate "F1018" "possible-duplicate" 409 "equal content was submitted under another identity";
     UnknownAction "F1020" "unknown-action" 404 "there is no such action";
     DoesNotApply "F1021" "does-not-apply" 409 "that cannot be done in the action's state";
     Unauthorized "F1022" "unauthorized" 401 "the token is missing or wrong";

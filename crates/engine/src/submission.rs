@@ -35,6 +35,9 @@ pub struct Submission {
     /// Which of the event's effects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<String>,
+    /// Equal content under another identity is meant to be a second effect (R16).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub another: bool,
     /// Values for the contract's templates: a JSON object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub params: Option<Box<RawValue>>,
@@ -101,6 +104,8 @@ pub struct Checked {
     pub scope: Scope,
     /// Its identity.
     pub identity: Identity,
+    /// Equal content under another identity is meant to be a second effect (R16).
+    pub another: bool,
     /// Params as written.
     pub params: String,
     /// Params in canonical form.
@@ -179,6 +184,7 @@ impl Submission {
                 operation: self.operation,
             },
             identity,
+            another: self.another,
             params,
             params_canonical,
             payload,

@@ -97,6 +97,12 @@ impl<'a> ActionBuilder<'a> {
         self
     }
 
+    /// Equal content under another identity is meant to be a second effect: overrides the operation's twin guard.
+    pub fn another(mut self) -> Self {
+        self.submission.another = true;
+        self
+    }
+
     /// For whom it is carried out.
     pub fn on_behalf_of(mut self, principal: impl Into<String>) -> Self {
         self.submission.on_behalf_of = Some(principal.into());

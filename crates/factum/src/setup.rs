@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use factum_contract::{Catalogue, Contract, OperatorSettings, Provider};
 use factum_core::retry::Backoff;
-use factum_core::{Bound, Limits};
+use factum_core::{Bound, Limits, Span};
 use factum_engine::directory::DEFAULT_TENANT;
 use factum_engine::driver::gate::GateSettings;
 use factum_engine::{Code, Destination, KeyTemplate, Operation, OperationContract, Problem, Reach};
@@ -306,6 +306,7 @@ fn operation(
     let approval = (settings.approval.as_ref())
         .map(|written| approval::policy(at, contract, written))
         .transpose()?;
+    let twin_guard = twin_guard(at, settings.twin_guard.as_deref())?;
     let operated = contract
         .clone()
         .with_operator(settings)
@@ -316,6 +317,7 @@ fn operation(
         finish: operated.finish(),
         key_template,
         approval,
+        twin_guard,
         limits,
         by_workers,
         two_persons,
@@ -324,6 +326,16 @@ fn operation(
             kept,
         }),
     })
+}
+
+fn twin_guard(at: &str, written: Option<&str>) -> Result<Option<Span>, Problem> {
+    let Some(text) = written.filter(|text| *text != "off") else {
+        return Ok(None);
+    };
+    let remedy = "write a length of time, as in `10 min`, or `off`";
+    let within = factum_contract::parse_span(text);
+    let within = within.map_err(|why| bad(&format!("{at}/twin_guard"), why.to_string(), remedy))?;
+    Ok(Some(within))
 }
 
 fn target(

@@ -324,6 +324,7 @@ fn carried(name: String, carrier: Arc<dyn Carrier>) -> Destination {
         finish: false,
         key_template: None,
         approval: None,
+        twin_guard: None,
         limits: Limits::default(),
         by_workers: None,
         two_persons: false,

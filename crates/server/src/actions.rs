@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::http::{StatusCode, header};
 use factum::core::State;
-use factum::statements::Locale;
+use factum::statements::{Locale, Reader};
 use factum::view::StatusView;
 use factum::{ActionId, Caller, Cancelled, Code, Filter};
 use serde::Deserialize;
@@ -102,6 +102,7 @@ pub(crate) const SUBMIT: Doc = Doc {
         Code::TooDeep,
         Code::BadTimes,
         Code::IdentityTwice,
+        Code::PossibleDuplicate,
         Code::WrongMediaType,
         Code::AuthorityEnded,
         Code::BeyondGrant,
@@ -218,7 +219,13 @@ pub(crate) async fn submit(app: &App, mut incoming: Incoming) -> Result<Reply, F
             async move { factum.submit_for(submission, &caller, reader).await }
         })
         .await;
-    let submitted = submitted.map_err(|failure| form.at(at_header(failure, from_header)))?;
+    let submitted = match submitted {
+        Ok(submitted) => submitted,
+        Err(failure) => {
+            let failure = form.at(at_header(failure, from_header));
+            return Err(with_earlier(app, &incoming.caller, reader, failure).await);
+        }
+    };
     let (mut status, created) = (submitted.status, submitted.created);
     if let Some(wait) = wait.filter(|_| !status.rests())
         && let Ok(id) = status.id.parse::<ActionId>()
@@ -252,6 +259,29 @@ pub(crate) async fn submit(app: &App, mut incoming: Incoming) -> Result<Reply, F
         header::LOCATION,
         &format!("/v1/actions/{}", status.id),
     ))
+}
+
+/// Whoever is held off is told how the action stands that holds them off.
+async fn with_earlier(app: &App, caller: &Caller, reader: Reader, failure: Failure) -> Failure {
+    let problem = match failure {
+        Failure::Problem(problem) if problem.code == Code::PossibleDuplicate => problem,
+        other => return other,
+    };
+    let engine = app.factum().engine();
+    let Some(id) = problem.action else {
+        return Failure::Problem(problem);
+    };
+    match engine.load_for(caller, id).await {
+        Ok(record) => {
+            let earlier = app.factum().view(&record, false, reader);
+            app.factum().handed_out(&caller.tenant, &earlier).await;
+            Failure::HeldOff(problem, Box::new(earlier))
+        }
+        Err(error) => {
+            tracing::warn!(%error, "the action that holds a submission off cannot be read");
+            Failure::Problem(problem)
+        }
+    }
 }
 
 /// A key that came by header is not looked for in the body.

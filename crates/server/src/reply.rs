@@ -5,9 +5,10 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::header::{self, HeaderName, HeaderValue};
 use axum::http::{Response, StatusCode};
+use factum::view::StatusView;
 use factum::{Code, Problem, problem_json};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// An answer on its way out.
 pub(crate) type Reply = Response<Body>;
@@ -19,6 +20,8 @@ pub(crate) enum Failure {
     Problem(Box<Problem>),
     /// The address does not take the method; it takes these.
     WrongMethod(Box<Problem>, String),
+    /// An action of equal content holds it off, and stands like this.
+    HeldOff(Box<Problem>, Box<StatusView>),
 }
 
 impl From<Problem> for Failure {
@@ -61,18 +64,23 @@ impl Failure {
     /// As an answer.
     pub(crate) fn into_reply(self) -> Reply {
         match self {
-            Self::Problem(problem) => problem_reply(&problem),
+            Self::Problem(problem) => problem_reply(&problem, None),
+            Self::HeldOff(problem, earlier) => problem_reply(&problem, Some(&earlier)),
             Self::WrongMethod(problem, allow) => {
-                with_header(problem_reply(&problem), header::ALLOW, &allow)
+                with_header(problem_reply(&problem, None), header::ALLOW, &allow)
             }
         }
     }
 }
 
-fn problem_reply(problem: &Problem) -> Reply {
+fn problem_reply(problem: &Problem, earlier: Option<&StatusView>) -> Reply {
     let status =
         StatusCode::from_u16(problem.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut reply = problem_body(status, &problem_json(problem));
+    let mut json = problem_json(problem);
+    if let Some(earlier) = earlier {
+        json["earlier"] = json!(earlier);
+    }
+    let mut reply = problem_body(status, &json);
     if let Some(wait) = problem.retry_after {
         reply = with_header(reply, header::RETRY_AFTER, &whole_seconds(wait).to_string());
     }

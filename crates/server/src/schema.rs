@@ -227,6 +227,11 @@ fn problem() -> Value {
                 false,
             ),
             (
+                "earlier",
+                json!({"$ref": "#/components/schemas/Status"}),
+                false,
+            ),
+            (
                 "retry_after",
                 said(count(), "Seconds; as in the Retry-After header."),
                 false,

@@ -21,6 +21,7 @@ mod process;
 mod self_test;
 mod shrink;
 mod speech;
+mod twins;
 mod wire;
 mod world;
 

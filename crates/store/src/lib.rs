@@ -29,6 +29,7 @@ mod shared;
 pub mod sqlite;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub mod transfer;
+mod twins;
 
 // The submissions are shared with the integration tests, which know the crate by this name.
 #[cfg(all(test, feature = "sqlite"))]
@@ -49,7 +50,7 @@ pub use notice::{Notice, Notices, Topic};
 pub use record::{
     Action, Admission, Admitted, Approved, AskedBy, Claim, Claimed, Committed, Content,
     Conversation, Due, FOR_WORKERS, Filter, IMPORTED_AT, MemberHash, NextRow, RETIRED, Record,
-    Recorded, Reserved, Restore,
+    Recorded, Reserved, Restore, TwinGuard,
 };
 pub use register::{Change, Changed, Entry, EntryFilter, EntryKey, EntryVersion, Kind, Registered};
 pub use report::{Delivered, KeptReport, Name, Reading, Report, ReportFilter, ReportId, Site};
@@ -69,7 +70,8 @@ pub trait Store: Send + Sync + 'static {
     ///
     /// Repeating it joins. With `claim_for`, a new action is claimed in the same transaction, and the facts may hold its
     /// first mark. Where an application's transaction has reserved an id for the identity, nothing is recorded under another one:
-    /// see [`Admitted::Reserved`].
+    /// see [`Admitted::Reserved`]. With a [`TwinGuard`], nothing is recorded beside an action of equal content that holds it off: of
+    /// two that come at once, one is ([`Admitted::HeldOff`] for the other).
     fn admit(&self, admission: Admission) -> Answer<'_, Admitted>;
 
     /// One action with all its evidence.

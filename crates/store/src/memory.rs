@@ -6,6 +6,7 @@ mod register;
 mod reports;
 mod sound;
 mod workers;
+mod twins;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::ready;
@@ -50,6 +51,7 @@ struct Inner {
     settings: BTreeMap<String, String>,
     register: register::Register,
     notices: notices::Shelf,
+    twins: BTreeMap<[u8; 32], twins::Row>,
     restore: Option<Restore>,
     stamped: Option<Timestamp>,
     /// Until when each worker that said so lives.
@@ -111,6 +113,7 @@ impl MemoryStore {
                 settings: inner.settings.clone(),
                 register: inner.register.clone(),
                 notices: inner.notices.clone(),
+                twins: inner.twins.clone(),
                 restore: inner.restore.clone(),
                 stamped: inner.stamped,
                 workers: BTreeMap::new(),
@@ -178,9 +181,13 @@ impl Inner {
         if !self.is_under(admission.under) || !self.register.fits(&admission.entries) {
             return Ok(Admitted::Stale);
         }
+        if let Some(first) = self.twin_before(&admission, now) {
+            return Ok(Admitted::HeldOff(Box::new(first)));
+        }
         let entries = admission.entries.clone();
         let (wish, mut names) = (admission.claim_for, admission.names.clone());
         names.extend(matching::names_of(&admission.facts));
+        let guard = admission.twins;
         let (mut record, evidence, news) = shared::admitted(admission, now);
         record.overtaken = self.is_overtaken(&record);
         let id = record.id();
@@ -192,6 +199,7 @@ impl Inner {
             return Ok(Admitted::Created(Box::new(record), None));
         }
         self.identities.insert(identity, id);
+        self.name_twin(guard, &record, now);
         self.due.extend(record.next.at.map(|at| (at, id)));
         let row = Row {
             record: record.clone(),

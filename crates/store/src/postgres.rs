@@ -25,6 +25,7 @@ mod session;
 mod tls;
 mod transfer;
 mod workers;
+mod twins;
 mod write;
 
 use std::collections::BTreeMap;

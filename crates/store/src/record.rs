@@ -127,6 +127,17 @@ pub struct Admission {
     /// Entries that are changed if the action is new, in its own transaction: both or neither. They lie in the action's lane
     /// ([`crate::EntryKey::beside`]). One that is at another version leaves everything as it is: [`Admitted::Stale`].
     pub entries: Vec<Change>,
+    /// Equal content in its scope, under another identity, is looked for in its own transaction (R16).
+    pub twins: Option<TwinGuard>,
+}
+
+/// What is to happen where equal content was submitted in one scope under another identity (R16).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TwinGuard {
+    /// For how long after the last word about it an action that is done holds its twins off.
+    pub within: Span,
+    /// A second one is meant: it is recorded, and holds others off as the first one does.
+    pub another: bool,
 }
 
 /// What became of a submission.
@@ -145,6 +156,8 @@ pub enum Admitted {
     },
     /// What it was decided on is not so any more: the edition, or an entry that was to change with it. Nothing was recorded.
     Stale,
+    /// An action of equal content in the same scope holds it off ([`TwinGuard`]). Nothing was recorded.
+    HeldOff(Box<Record>),
     /// An application's own transaction came first, and its action is not recorded yet. Nothing was recorded.
     Reserved(Reserved),
 }

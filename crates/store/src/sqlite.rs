@@ -23,6 +23,7 @@ mod schema;
 mod sums;
 mod tail;
 mod transfer;
+mod twins;
 mod verify;
 mod writer;
 

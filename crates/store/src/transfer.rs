@@ -52,6 +52,7 @@ pub(crate) enum Line {
     Edition(u64),
     Entry(EntryLine),
     Action(Box<ActionLine>),
+    Twin(TwinLine),
     Report(ReportLine),
     End {
         counts: Counts,
@@ -105,6 +106,38 @@ pub(crate) struct ActionLine {
 /// An action, its log, and its names as they are indexed.
 pub(crate) type WholeAction = (Record, Vec<Evidence>, Vec<[u8; 32]>);
 
+/// Actions of equal content in one scope that may hold another one off (R16).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TwinLine {
+    digest: String,
+    actions: Vec<String>,
+}
+
+/// The same as values.
+pub(crate) struct Twins {
+    pub(crate) digest: [u8; 32],
+    pub(crate) actions: Vec<ActionId>,
+}
+
+impl TwinLine {
+    pub(crate) fn of(row: &Twins) -> Self {
+        Self {
+            digest: hex(&row.digest),
+            actions: row.actions.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    /// The row, or what is wrong with it.
+    pub(crate) fn read(self) -> Result<Twins, String> {
+        let actions = self.actions.iter().map(|id| action_id(id));
+        Ok(Twins {
+            digest: bytes(&self.digest)?,
+            actions: actions.collect::<Result<_, _>>()?,
+        })
+    }
+}
+
 /// A destination's report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -140,7 +173,11 @@ pub struct Counts {
 impl Counts {
     fn add(&mut self, line: &Line) {
         match line {
-            Line::Factum { .. } | Line::Restore(_) | Line::Edition(_) | Line::End { .. } => {}
+            Line::Factum { .. }
+            | Line::Restore(_)
+            | Line::Edition(_)
+            | Line::Twin(_)
+            | Line::End { .. } => {}
             Line::Contract { .. } => self.contracts += 1,
             Line::Setting { .. } => self.settings += 1,
             Line::Entry(_) => self.entries += 1,

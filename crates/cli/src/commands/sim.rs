@@ -90,6 +90,10 @@ struct Sum {
     seeds: u64,
     tally: Tally,
     broken: Vec<Outcome>,
+    /// The seed with the most steps, and how many: each run has a bound on them.
+    longest: (u64, u64),
+    /// Of the notes on how far it is.
+    notes: u64,
 }
 
 fn explore(args: &Args, out: Out) -> ExitCode {
@@ -111,6 +115,10 @@ fn explore(args: &Args, out: Out) -> ExitCode {
                     let outcome = simulator.run(&Options::drawn(args.seed + n));
                     let Ok(mut sum) = sum.lock() else { return };
                     sum.seeds += 1;
+                    if outcome.tally.steps > sum.longest.1 {
+                        sum.longest = (outcome.options.seed, outcome.tally.steps);
+                    }
+                    progress(&mut sum, seeds, started.elapsed(), out);
                     sum.tally.add(&outcome.tally);
                     if outcome.broken.is_some() {
                         sum.broken.push(outcome);
@@ -126,6 +134,21 @@ fn explore(args: &Args, out: Out) -> ExitCode {
     } else {
         exit::FINDINGS
     })
+}
+
+/// Says now and then how far it is: a run of many seeds is silent otherwise.
+fn progress(sum: &mut Sum, seeds: u64, elapsed: Duration, out: Out) {
+    const EVERY: Duration = Duration::from_secs(30);
+    let note = elapsed.as_secs() / EVERY.as_secs();
+    if note > sum.notes {
+        sum.notes = note;
+        let (done, broken) = (sum.seeds, sum.broken.len());
+        let a_second = done / elapsed.as_secs().max(1);
+        out.progress(format_args!(
+            "{done} of {seeds} seeds, {a_second} a second, {broken} broke a law; the longest is {} with {} steps",
+            sum.longest.0, sum.longest.1
+        ));
+    }
 }
 
 fn report(sum: &Sum, took: Duration, out: Out) {
@@ -160,6 +183,7 @@ fn report(sum: &Sum, took: Duration, out: Out) {
     if out.json {
         out.value(&json!({
             "violations": sum.broken.len(), "seeds": sum.seeds, "seconds": seconds, "seeds_per_second": sum.seeds / seconds, "states": steps, "actions": actions,
+            "longest_seed": sum.longest.0, "longest_steps": sum.longest.1,
             "kills": kills, "effects": effects, "duplicates": duplicates, "missing": missing,
             "false_success": false_success, "false_failure": false_failure, "lost": lost,
             "broken": sum.broken.iter().filter_map(broken).collect::<Vec<_>>(),

@@ -79,6 +79,9 @@ pub(crate) struct Args {
     /// What it works on at its destination, the same in every action on it (ticket/77)
     #[arg(long, value_name = "NAME", conflicts_with_all = ["file", "cloudevent"])]
     subject: Option<String>,
+    /// A second effect of equal content is meant: overrides the operation's twin guard
+    #[arg(long, conflicts_with = "file")]
+    another: bool,
     /// For whom it is carried out
     #[arg(long = "for", value_name = "PRINCIPAL", conflicts_with_all = ["file", "cloudevent"])]
     on_behalf_of: Option<String>,
@@ -222,6 +225,9 @@ fn body(args: &Args) -> Result<String, Failure> {
     }
     if let Some(locale) = &args.locale {
         members.insert("locale".to_owned(), json!(locale));
+    }
+    if args.another {
+        members.insert("another".to_owned(), true.into());
     }
     if let Some(id) = &args.conversation {
         members.insert("conversation".to_owned(), json!({"id": id}));

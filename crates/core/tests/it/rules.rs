@@ -11,3 +11,4 @@ mod lookups;
 mod missing;
 mod people;
 mod restore;
+mod twins;

@@ -126,6 +126,7 @@ impl Engine {
                 })
             }
             Admitted::Conflict { first, members } => Err(conflict(&first, &members)),
+            Admitted::HeldOff(first) => Err(possible_duplicate(&first)),
             Admitted::Stale => Err(stale()),
             Admitted::Reserved(_) => Err(reserved_again()),
         }
@@ -397,6 +398,18 @@ pub(super) fn no_authority(missing: Missing) -> Problem {
             "do what the grant covers, or ask for one that goes further",
         ),
     }
+}
+
+/// Equal content is under way, or was carried out a moment ago.
+fn possible_duplicate(first: &Record) -> Problem {
+    let id = first.id();
+    let rule = format!(
+        "{id} has the same content in the same scope under another identity, and is {}; nothing was recorded",
+        first.status().state.name()
+    );
+    let remedy = "if the same intent was meant, ask for that action, and repeat it with its own identity from now on; if a second \
+                  effect is meant, send this again with `another: true`";
+    Problem::new(Code::PossibleDuplicate, "/another", rule, remedy).about(id)
 }
 
 /// What it was decided on changed while it was on its way.

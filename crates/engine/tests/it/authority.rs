@@ -67,6 +67,7 @@ fn destination(name: &str, ledger: &Ledger) -> Destination {
         finish: false,
         key_template: None,
         approval: None,
+        twin_guard: None,
         limits: soon(),
         by_workers: None,
         two_persons: false,

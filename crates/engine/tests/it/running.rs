@@ -48,6 +48,7 @@ pub(crate) async fn start_on(
         finish: false,
         key_template: None,
         approval: None,
+        twin_guard: None,
         limits: Limits::default(),
         by_workers: None,
         two_persons: false,

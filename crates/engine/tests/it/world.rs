@@ -216,6 +216,7 @@ impl World {
             claim_for: None,
             under: None,
             entries: Vec::new(),
+            twins: None,
         };
         assert!(matches!(
             ready(self.store.admit(admission)).unwrap(),

@@ -22,3 +22,4 @@ mod proxies;
 mod restarts;
 mod seeds;
 mod support;
+mod twins;

@@ -17,8 +17,12 @@ async fn testbed() -> Handle {
 }
 
 async fn engine(folder: &Path, testbed: &Handle) -> Factum {
+    engine_with(folder, testbed, "").await
+}
+
+async fn engine_with(folder: &Path, testbed: &Handle, more: &str) -> Factum {
     Factum::sqlite(folder.join("factum.db"))
-        .config(config(&testbed.base_url(), ""))
+        .config(config(&testbed.base_url(), more))
         .start()
         .await
         .unwrap()
@@ -162,6 +166,41 @@ async fn a_row_that_needs_an_approval_is_refused_and_joins_once_it_is_approved()
     let counts = testbed.ledger().counts(&Filter::default());
     assert_eq!(counts.effects_of("order-1"), 1);
     factum.shutdown(Duration::from_secs(5)).await;
+}
+
+/// R16: a twin in the outbox does not break the application's transaction; its row is refused, and says beside which action.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_twin_is_refused_visibly_and_another_one_is_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let testbed = testbed().await;
+    let file = folder.path().join("app.db");
+    let app = application(&file);
+    let body = |key: &str| json!({"destination": "bed", "operation": "key.sync", "key": key, "payload": {"business": "b"}});
+    let factum = engine_with(folder.path(), &testbed, crate::twins::GUARDED).await;
+    factum.outbox(&file).await.unwrap();
+    let mut changes = factum.engine().changes();
+    let mut done = Vec::new();
+    let mut meant = body("third");
+    meant["another"] = true.into();
+    for body in [body("first"), body("second"), meant] {
+        let id = outbox::insert(&app, &body.to_string()).unwrap();
+        while row(&app, id).0 == "waiting" {
+            let _ = tokio::time::timeout(Duration::from_millis(50), changes.recv()).await;
+        }
+        done.push(row(&app, id));
+    }
+    let states: Vec<&str> = done.iter().map(|(state, _, _)| state.as_str()).collect();
+    assert_eq!(states, ["taken", "refused", "taken"]);
+    let problem = done[1].2.clone().unwrap();
+    assert!(problem.contains("F1018"), "{problem}");
+    assert!(problem.contains(done[0].1.as_deref().unwrap()), "{problem}");
+    let wanted = Filter::business("b");
+    let both = testbed
+        .ledger()
+        .wait_until(&wanted, |counts| counts.total_effects == 2);
+    tokio::time::timeout(PATIENCE, both).await.unwrap();
+    factum.shutdown(Duration::from_secs(5)).await;
+    assert_eq!(testbed.ledger().counts(&wanted).total_effects, 2);
 }
 
 /// R25: a copy of the file, and another file in its place, are refused until an operator says so.

@@ -66,6 +66,10 @@ impl Rig {
         self.engine_with(poll, "").await
     }
 
+    async fn guarded_engine(&self) -> Factum {
+        self.engine_with("50 ms", crate::twins::GUARDED).await
+    }
+
     async fn engine_with(&self, poll: &str, more: &str) -> Factum {
         let folder: &Path = self.folder.path();
         let store = format!(
@@ -305,6 +309,49 @@ async fn a_bad_submission_says_why_and_may_come_again() {
     rig.sent("bad").await;
     assert_eq!(rig.effects("bad"), 1);
     factum.shutdown(Duration::from_secs(5)).await;
+}
+
+// R16: a twin does not abort the application's transaction; it is refused at pick-up, and may come again as another one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs PostgreSQL; ./test starts one"]
+async fn a_twin_is_refused_after_the_transaction_and_may_come_again() {
+    let rig = Rig::make().await;
+    let factum = rig.guarded_engine().await;
+    let mut app = connect(&rig.url).await;
+    let twin = |key: &str| {
+        let mut twin = body(key);
+        twin["payload"]["business"] = json!("b");
+        twin
+    };
+    let first = id_of(&submit(&app, &twin("first")).await.unwrap());
+    assert_eq!(told(&app, &first).await["recorded"], true);
+    let tx = app.transaction().await.unwrap();
+    let sql = "SELECT factum.submit($1::text::jsonb)::text";
+    let row = tx
+        .query_one(sql, &[&twin("second").to_string()])
+        .await
+        .unwrap();
+    let second: Value = serde_json::from_str(row.get(0)).unwrap();
+    tx.commit().await.unwrap();
+    let second = id_of(&second);
+    let refused = told(&app, &second).await;
+    assert_eq!(refused["state"], "terminal_failure");
+    assert_eq!(refused["problem"]["code"], "F1018");
+    assert_eq!(refused["problem"]["action"], json!(first));
+    let mut meant = twin("second");
+    meant["another"] = json!(true);
+    let again = submit(&app, &meant).await.unwrap();
+    assert_eq!(
+        again,
+        json!({"id": second, "joined": false, "state": "pending"})
+    );
+    assert_eq!(told(&app, &second).await["recorded"], true);
+    let wanted = Filter::business("b");
+    let ledger = rig.testbed.ledger();
+    let both = ledger.wait_until(&wanted, |counts| counts.total_effects == 2);
+    tokio::time::timeout(PATIENCE, both).await.unwrap();
+    factum.shutdown(Duration::from_secs(5)).await;
+    assert_eq!(rig.effects("b"), 2);
 }
 
 // O: the application's transaction was first. Whoever submits the same identity otherwise meanwhile joins it or is refused, and

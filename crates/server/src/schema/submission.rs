@@ -15,6 +15,9 @@ const SUBJECT: &str = "What the action works on at its destination, the same in 
                        action on it exists, a harmless effect is not repeated unless the destination checks a condition. No part of \
                        the identity or of what is compared on a repeat.";
 
+const ANOTHER: &str = "Equal content under another identity is meant to be a second effect, although one was submitted a moment ago or \
+                       is not settled: overrides the operation's twin guard (F1018). No part of what is compared on a repeat.";
+
 pub(super) fn schema() -> Value {
     let mut members = what();
     members.extend(which());
@@ -122,6 +125,7 @@ fn what() -> Vec<Member> {
             false,
         ),
         ("subject", said(found_by(), SUBJECT), false),
+        ("another", said(json!({"type": "boolean"}), ANOTHER), false),
     ]
 }
 

@@ -33,6 +33,7 @@ mod refuse;
 mod review;
 mod reviewing;
 mod submit;
+mod twins;
 mod wait;
 mod webhooks;
 mod work;

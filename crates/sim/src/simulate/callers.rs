@@ -14,18 +14,23 @@ use super::process::Task;
 use super::world::{BEGIN, Happening, World, ready};
 
 /// An effect that a caller wants.
+#[derive(Clone)]
 pub(super) struct Intent {
     /// The submission's text; a repeat is the same text.
     pub(super) text: String,
     /// The same identity with other content.
-    other: String,
+    pub(super) other: String,
+    /// The intent whose content this one has; its own where it is nobody's twin.
+    pub(super) content: usize,
+    /// A second effect of that content is meant.
+    pub(super) another: bool,
     pub(super) tenant: &'static str,
     pub(super) op: usize,
     /// What an answer with 2xx has named.
     pub(super) acknowledged: Option<ActionId>,
     /// The deadline had passed, or a restore took it and it came too late: nothing is wanted any more.
     pub(super) given_up: bool,
-    tried_other: bool,
+    pub(super) tried_other: bool,
     /// A person ordered a send.
     pub(super) ordered: bool,
     /// What of the laws does not hold it, and why.
@@ -37,10 +42,14 @@ impl World {
 
     /// The intents of this run, and when their callers first come.
     pub(super) fn intend(&mut self) {
+        let mut times = Vec::new();
         for n in 0..self.options.actions {
             let intent = self.intent(n);
             self.intents.push(intent);
-            let when = self.dice.callers.micros(self.options.wild_secs * 500_000);
+            times.push(self.dice.callers.micros(self.options.wild_secs * 500_000));
+        }
+        self.make_twins(&mut times);
+        for (n, when) in times.into_iter().enumerate() {
             self.plan(Span::from_micros(when), Happening::Caller(n));
         }
     }
@@ -99,6 +108,8 @@ impl World {
         Intent {
             text,
             other: body.to_string(),
+            content: n,
+            another: false,
             tenant,
             op,
             acknowledged: None,
@@ -119,7 +130,7 @@ impl World {
 
     // ---- callers
 
-    fn again(&mut self, n: usize) {
+    pub(super) fn again(&mut self, n: usize) {
         let after = Span::from_micros(500_000 + self.dice.callers.micros(8_000_000));
         self.plan(after, Happening::Caller(n));
     }
@@ -213,6 +224,7 @@ impl World {
                 }
                 return;
             }
+            Ok(Admitted::HeldOff(first)) => return self.held_off(n, &first),
             // Nothing reserves an id here.
             Ok(Admitted::Reserved(_) | Admitted::Stale) | Err(_) => return,
         };

@@ -180,6 +180,7 @@ impl World {
             None => ready(self.store.admit(admission)),
         };
         if let Ok(Admitted::Created(record, _)) = &answer {
+            self.recorded_beside_its_twins(n);
             self.ids.insert(record.id(), n);
             self.touched.insert(n);
             self.note(|_| format!("p{p} records a{n} as {id}, marked: {marked}"));

@@ -314,6 +314,7 @@ impl Served {
             finish: contract.finish(),
             key_template: None,
             approval: None,
+            twin_guard: None,
             limits: setting.limits,
             by_workers: None,
             two_persons: false,

@@ -58,6 +58,7 @@ troubles! {
     Pauses "pauses" "An operator holds all sends for a time"
     Breaks "breaks" "Carrying out a command breaks off"
     Tight "tight" "Bounds on attempts, questions and places are small"
+    Twins "twins" "Callers submit what another one has submitted, under an identity of their own, where operations guard against it"
 }
 
 /// What one run is made of. [`Options::drawn`] has all of it from the seed; the rest takes away.

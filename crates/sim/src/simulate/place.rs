@@ -127,13 +127,17 @@ impl Place {
         &mut self,
         op: Op,
         behaves: Behaviour,
-        request: &HttpRequest,
+        (business, request): (&str, &HttpRequest),
         error: Option<u16>,
         now: Timestamp,
         dice: &mut Dice,
     ) -> Arrived {
         let wish = match speech::wish(request, behaves.key_at) {
-            Ok(wish) => wish,
+            // Twins have the same words: whose effect it is, only the simulator knows.
+            Ok(wish) => Wish {
+                business: business.to_owned(),
+                ..wish
+            },
             Err(answer) => return Arrived::Answered(answer),
         };
         self.owned(op, &wish);

@@ -34,6 +34,8 @@ const MISTAKES: &[(Mistake, u64)] = &[
     (Mistake::SentAfterWithdrawal, 1_000),
     (Mistake::AbsenceBeforeItLands, 1_000),
     (Mistake::PositionDecides, 1_000),
+    (Mistake::TwinsAtOnce, 1_000),
+    (Mistake::TwinGuardLapses, 1_000),
 ];
 
 /// What became of one mistake.

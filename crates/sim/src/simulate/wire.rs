@@ -324,9 +324,10 @@ impl World {
             Fault::Status { code } => Some(code),
             _ => None,
         };
-        let arrived =
-            self.place
-                .arrive(op, behaves, &flight.http, error, now, &mut self.dice.place);
+        let wish = (business.as_str(), &flight.http);
+        let arrived = self
+            .place
+            .arrive(op, behaves, wish, error, now, &mut self.dice.place);
         match arrived {
             Arrived::Answered(answer) => {
                 self.note(|_| format!("       {business} arrives: {}", answer.status));

@@ -24,6 +24,7 @@ use super::options::{Options, Trouble};
 use super::outside::Outside;
 use super::place::{Op, Place};
 use super::process::{Process, Task};
+use super::twins;
 use super::wire::{Flight, Question, Sending, plan};
 
 /// When a run begins: any instant would do.
@@ -64,6 +65,7 @@ pub(super) struct Streams {
     pub(super) store: Dice,
     pub(super) fate: Dice,
     pub(super) people: Dice,
+    pub(super) twins: Dice,
 }
 
 /// The world.
@@ -129,6 +131,7 @@ impl World {
             store: Dice::new(seed, "store"),
             fate: Dice::new(seed, "fate"),
             people: Dice::new(seed, "people"),
+            twins: Dice::new(seed, "twins"),
         };
         let held_max = if options.has(Trouble::Tight) {
             dice.one_of(&[1, 2])
@@ -343,6 +346,7 @@ pub(super) fn ready<T>(future: impl Future<Output = T>) -> T {
 fn lines(options: &Options, served: &[Served], dice: &mut Dice) -> Vec<Line> {
     let count = 1 + dice.index(3);
     let tight = options.has(Trouble::Tight);
+    let twins = twins::guard(options);
     (0..count)
         .map(|n| {
             let served = served[dice.index(served.len())].clone();
@@ -357,7 +361,10 @@ fn lines(options: &Options, served: &[Served], dice: &mut Dice) -> Vec<Line> {
                 limits: limits(tight, dice),
             };
             Line {
-                operation: served.operation(setting),
+                operation: Operation {
+                    twin_guard: twins,
+                    ..served.operation(setting)
+                },
                 served,
                 destination: format!("d{n}"),
             }

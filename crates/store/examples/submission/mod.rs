@@ -59,5 +59,6 @@ pub(crate) fn admission(n: u64) -> Admission {
         claim_for: None,
         under: None,
         entries: Vec::new(),
+        twins: None,
     }
 }

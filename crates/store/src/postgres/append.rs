@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use factum_core::{Evidence, Timestamp};
+use factum_core::{Evidence, Fact, Timestamp};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
@@ -76,7 +76,7 @@ impl Append {
         fence: Option<Fence>,
     ) -> Self {
         let (id, status) = (record.id(), record.status());
-        let marks = evidence.iter().any(|one| super::write::is_mark(&one.fact));
+        let marks = evidence.iter().any(|one| is_mark(&one.fact));
         Self {
             lane: lane(id),
             id: uuid(id),
@@ -327,4 +327,13 @@ impl Flusher {
             .await?;
         Ok(written.iter().map(|row| row.get(0)).collect())
     }
+}
+
+/// Whether a mark is among these: then a doubt about them is no leave to write.
+pub(super) fn marks(evidence: &[Evidence]) -> bool {
+    evidence.iter().any(|one| is_mark(&one.fact))
+}
+
+pub(super) fn is_mark(fact: &Fact) -> bool {
+    matches!(fact, Fact::Marked(_) | Fact::CancelMarked(_))
 }

@@ -9,7 +9,7 @@ use crate::{StoreError, StoreErrorKind};
 const DOING: &str = "migrating the database";
 
 /// Migrations, in order; the index plus one is the schema version.
-const MIGRATIONS: [&str; 8] = [
+const MIGRATIONS: [&str; 9] = [
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_subject.sql"),
     include_str!("migrations/0003_outbox.sql"),
@@ -18,6 +18,7 @@ const MIGRATIONS: [&str; 8] = [
     include_str!("migrations/0006_notices.sql"),
     include_str!("migrations/0007_workers.sql"),
     include_str!("migrations/0008_room.sql"),
+    include_str!("migrations/0009_twins.sql"),
 ];
 
 /// The newest schema version known here.

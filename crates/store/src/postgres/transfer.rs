@@ -6,20 +6,20 @@ use std::io::Write;
 
 use factum_core::{Evidence, Span, Timestamp, WorkerNonce};
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, IsolationLevel, Statement, Transaction};
+use tokio_postgres::{Client, IsolationLevel, Row, Statement, Transaction};
 use uuid::Uuid;
 
 use super::register::{entry, lane as entry_lane, version};
 use super::reports::{hashes, kept};
-use super::row::{self, lane, restore, signed, uuid};
+use super::row::{self, action_id, lane, restore, signed, uuid};
 use super::{PostgresStore, StoreKeys, fault};
 use crate::encoding::{fact_text, head_text, hex, readings_text};
 use crate::record::{IMPORTED_AT, RETIRED, Record, identity_text};
 use crate::register::{Entry, EntryVersion, Kind};
 use crate::report::KeptReport;
 use crate::transfer::{
-    ActionLine, Counts, EntryLine, Import, Line, Newest, RestoreLine, Writer, bytes, check_empty,
-    check_in_use, is_moved, kept_report, refused, report_line,
+    ActionLine, Counts, EntryLine, Import, Line, Newest, RestoreLine, TwinLine, Twins, Writer,
+    bytes, check_empty, check_in_use, is_moved, kept_report, refused, report_line,
 };
 use crate::{StoreError, StoreErrorKind, identity_digest, matching, shared};
 
@@ -204,6 +204,10 @@ async fn rest(transaction: &Transaction<'_>, writer: &mut Writer<'_>) -> Result<
             break;
         }
     }
+    let sql = include_str!("sql/export_twins.sql");
+    for row in transaction.query(sql, &[]).await.map_err(read)? {
+        writer.line(&Line::Twin(TwinLine::of(&twins(&row)?)))?;
+    }
     let sql = include_str!("sql/export_reports.sql");
     for row in transaction.query(sql, &[]).await.map_err(read)? {
         let Some(kept) = kept(&row) else {
@@ -215,6 +219,21 @@ async fn rest(transaction: &Transaction<'_>, writer: &mut Writer<'_>) -> Result<
         writer.line(&Line::Report(report_line(&kept)))?;
     }
     Ok(())
+}
+
+/// A row of twins.
+fn twins(row: &Row) -> Result<Twins, StoreError> {
+    let (digest, actions): (&[u8], Vec<Uuid>) = (row.get(0), row.get(1));
+    let Ok(digest) = digest.try_into() else {
+        let what = format!("the row of twins {}", hex(digest));
+        let how = "its digest does not have 32 bytes".to_owned();
+        let kind = StoreErrorKind::Corrupt { what, how };
+        return Err(StoreError::new(EXPORTING, kind));
+    };
+    Ok(Twins {
+        digest,
+        actions: actions.into_iter().map(action_id).collect(),
+    })
 }
 
 async fn versions(
@@ -282,6 +301,13 @@ impl<'a> TakingIn<'a> {
             Line::Action(line) => {
                 let (record, evidence, names) = line.read().map_err(wrong)?;
                 self.action(&record, &evidence, &names).await
+            }
+            Line::Twin(line) => {
+                let row = line.read().map_err(wrong)?;
+                let ids: Vec<Uuid> = row.actions.into_iter().map(uuid).collect();
+                let values: Values<'_> = &[&i16::from(row.digest[0]), &row.digest.as_slice(), &ids];
+                self.execute(include_str!("sql/import_twin.sql"), values)
+                    .await
             }
             Line::Report(line) => {
                 let kept = kept_report(line).map_err(wrong)?;

@@ -8,12 +8,13 @@ use factum_core::{ActionId, Evidence, Fact, Timestamp};
 use uuid::Uuid;
 
 use super::Inner;
-use super::append::Append;
+use super::append::{Append, marks};
 use super::bound::Value;
 use super::pool::{Does, Unanswered};
 use super::register::Wishes;
 use super::reports::hashes_of;
 use super::row::{action_id, count, damaged, lane, signed, uuid};
+use super::twins::{Look, TwinRow};
 use crate::encoding::{fact_text, head_text};
 use crate::notice::Topic;
 use crate::record::{
@@ -24,7 +25,7 @@ use crate::report::{Name, names_in};
 use crate::shared::{Fence, Overtaker};
 use crate::{StoreError, StoreErrorKind, identity_digest, matching, shared};
 
-const ADMITTING: &str = "recording an action";
+pub(super) const ADMITTING: &str = "recording an action";
 const RECORDING: &str = "recording evidence";
 const COMMITTING: &str = "committing a decision";
 
@@ -76,16 +77,17 @@ impl Log {
     }
 }
 
-/// What a submission rests on in the register, and changes there.
+/// What a submission rests on beside its identity, and changes with itself.
 struct Register {
     under: Option<u64>,
     entries: Vec<Change>,
+    twin: Option<TwinRow>,
 }
 
 impl Register {
-    /// Whether the register may be why nothing was written.
+    /// Whether this may be why nothing was written.
     fn may_refuse(&self) -> bool {
-        self.under.is_some() || !self.entries.is_empty()
+        self.under.is_some() || !self.entries.is_empty() || self.twin.is_some()
     }
 }
 
@@ -94,6 +96,10 @@ impl Inner {
     pub(super) async fn admit(&self, admission: Admission) -> Result<Admitted, StoreError> {
         shared::sound(&admission)?;
         let now = self.now(ADMITTING).await?;
+        let twin = match self.look_for_twins(&admission, now).await? {
+            Look::Answered(answered) => return Ok(answered),
+            Look::Free(twin) => twin,
+        };
         let submitted = admission.action.clone();
         let wish = admission
             .claim_for
@@ -103,6 +109,7 @@ impl Inner {
         let register = Register {
             under: admission.under,
             entries: admission.entries.clone(),
+            twin,
         };
         let (mut record, evidence, news) = shared::admitted(admission, now);
         record.overtaken = self.overtaken(ADMITTING, &record.action).await?;
@@ -212,7 +219,8 @@ impl Inner {
         let talk = content.conversation.as_ref().map(|talk| talk.id.as_str());
         let (by, until) = claim.unzip();
         let wishes = Wishes::of(&register.entries);
-        let values: [Value<'_>; 40] = [
+        let twin = register.twin.as_ref();
+        let values: [Value<'_>; 44] = [
             &lane(id),
             &uuid(id),
             &action.identity_hash.0.as_slice(),
@@ -253,11 +261,15 @@ impl Inner {
             &wishes.dues,
             &wishes.whos,
             &wishes.whys,
+            &twin.map(|row| row.lane),
+            &twin.map(|row| row.digest.as_slice()),
+            &twin.map(|row| row.before),
+            &twin.map(|row| row.actions.clone()).unwrap_or_default(),
         ];
-        let (sql, used) = if register.entries.is_empty() {
+        let (sql, used) = if register.entries.is_empty() && twin.is_none() {
             (include_str!("sql/action_admit.sql"), 31)
         } else {
-            (include_str!("sql/action_admit_with_entries.sql"), 40)
+            (include_str!("sql/action_admit_with_entries.sql"), 44)
         };
         let rows = self
             .connections
@@ -504,13 +516,4 @@ fn names_of(evidence: &[Evidence]) -> Vec<Name> {
         .iter()
         .flat_map(|one| names_in(&one.fact))
         .collect()
-}
-
-/// Whether a mark is among these: then a doubt about them is no leave to write.
-fn marks(evidence: &[Evidence]) -> bool {
-    evidence.iter().any(|one| is_mark(&one.fact))
-}
-
-pub(super) fn is_mark(fact: &Fact) -> bool {
-    matches!(fact, Fact::Marked(_) | Fact::CancelMarked(_))
 }

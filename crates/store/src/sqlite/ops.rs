@@ -8,6 +8,7 @@ use super::notices;
 use super::register;
 use super::reports::OnFile;
 use super::row::{self, Standing, damaged};
+use super::twins;
 use super::writer::Work;
 use crate::record::{Admission, Admitted, Claimed, Committed, NextRow, Record, Recorded, Restore};
 use crate::report::Name;
@@ -39,10 +40,14 @@ pub(super) fn admit(work: &mut Work, admission: Admission) -> Result<Admitted, S
         let known = row::find(&work.conn, admission.action.identity_hash).map_err(sql)?;
         return known.map_or(Ok(Admitted::Stale), |_| join(work, &admission));
     }
+    if let Some(held_off) = twins::before(work, &admission)? {
+        return Ok(held_off);
+    }
     if !row::insert_action(&work.conn, &work.sums, &admission.action).map_err(sql)? {
         return join(work, &admission);
     }
     let now = work.now();
+    let (guard, digest) = (admission.twins, crate::twins::digest(&admission.action));
     let entries = admission.entries.clone();
     let (wish, mut names) = (admission.claim_for, admission.names.clone());
     names.extend(matching::names_of(&admission.facts));
@@ -56,6 +61,7 @@ pub(super) fn admit(work: &mut Work, admission: Admission) -> Result<Admitted, S
     }
     notices::of_action(work, &record, &news, now).map_err(sql)?;
     work.keep(record.clone());
+    twins::name(work, guard, (digest, id))?;
     if !entries.is_empty() {
         register::make(work, &entries, now)?;
     }

@@ -12,13 +12,13 @@ use super::row::{self, Standing, signed};
 use super::schema::{connect_reader, version_is_known};
 use super::sums::Sums;
 use super::writer::Work;
-use super::{Options, SqliteStore, kept, reports};
+use super::{Options, SqliteStore, kept, reports, twins};
 use crate::encoding::hex;
 use crate::record::{IMPORTED_AT, RETIRED, Restore};
 use crate::register::Kind;
 use crate::transfer::{
-    ActionLine, Counts, EntryLine, Import, Line, Newest, RestoreLine, Writer, bytes, check_empty,
-    is_moved, kept_report, report_line,
+    ActionLine, Counts, EntryLine, Import, Line, Newest, RestoreLine, TwinLine, Writer, bytes,
+    check_empty, is_moved, kept_report, report_line,
 };
 use crate::{StoreError, StoreErrorKind, shared};
 
@@ -61,6 +61,9 @@ pub fn export(options: &Options, out: &mut (dyn Write + Send)) -> Result<Counts,
         for id in ids {
             writer.line(&Line::Action(Box::new(action(&conn, &sums, id)?)))?;
         }
+    }
+    for row in twins::all(&conn, &sums, EXPORTING)? {
+        writer.line(&Line::Twin(TwinLine::of(&row)))?;
     }
     for kept in reports::all(&conn, &sums)? {
         writer.line(&Line::Report(report_line(&kept)))?;
@@ -214,6 +217,10 @@ fn take_line(
                 .iter()
                 .try_for_each(|name| reports::know(conn, sums, id, name))
                 .map_err(sql)
+        }
+        Line::Twin(twin) => {
+            let row = twin.read().map_err(wrong)?;
+            twins::put(&work.conn, &work.sums, &row).map_err(sql)
         }
         Line::Report(report) => {
             newest.see(Timestamp::from_micros(report.at));

@@ -59,6 +59,8 @@ impl Reader {
         verified.damaged.extend(damaged);
         let damaged = super::notices::damaged(conn, sums).map_err(while_doing(DOING))?;
         verified.damaged.extend(damaged);
+        let damaged = super::twins::damaged(conn, sums).map_err(while_doing(DOING))?;
+        verified.damaged.extend(damaged);
         let damaged = super::register::all_damaged(conn, sums).map_err(while_doing(DOING))?;
         verified.damaged.extend(damaged);
         Ok(verified)

@@ -86,6 +86,7 @@ pub(crate) fn submission(action: Action) -> Admission {
         claim_for: None,
         under: None,
         entries: Vec::new(),
+        twins: None,
         action,
     }
 }

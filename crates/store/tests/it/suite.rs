@@ -9,6 +9,7 @@ pub(crate) mod register;
 mod reports;
 mod subject;
 mod workers;
+mod twins;
 
 use std::sync::Arc;
 

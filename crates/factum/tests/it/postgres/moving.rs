@@ -38,7 +38,7 @@ async fn on_postgres(rig: &Rig) -> PostgresStore {
 
 async fn sqlite_engine(rig: &Rig) -> Factum {
     Factum::sqlite(rig.folder.path().join("factum.db"))
-        .config(config(&rig.testbed.base_url(), ""))
+        .config(config(&rig.testbed.base_url(), crate::twins::GUARDED))
         .start()
         .await
         .unwrap()

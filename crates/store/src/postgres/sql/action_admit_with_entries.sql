@@ -1,7 +1,8 @@
--- One statement, one transaction: the action with how it stands, its first evidence and the entries that are changed with it; or
--- nothing, where its identity names another one or an entry is at another version. All of it lies in one lane ($1). What it gives is
--- what action_admit.sql gives.
--- With an edition ($27) it has to be the register's. READ COMMITTED. Waits for a row of the same identity that another transaction has not decided yet.
+-- One statement, one transaction: the action with how it stands, its first evidence, the entries that are changed with it, and the row
+-- of its twins ($42, with the version before, $43, and the actions from now on, $44); or nothing, where its identity names another one,
+-- or an entry or that row is at another version. All but that row lies in one lane ($1). What it gives is what action_admit.sql gives.
+-- With an edition ($27) it has to be the register's. READ COMMITTED. Waits for a row of the same twins, then for one of the same
+-- identity, that another transaction has not decided yet.
 WITH wish AS MATERIALIZED (
     SELECT * FROM unnest($32::text[], $33::text[], $34::text[], $35::int8[], $36::text[], $37::text[], $38::int8[],
         $39::text[], $40::text[]) AS w (kind, tenant, id, version, body, label, due, who, why)
@@ -10,10 +11,16 @@ WITH wish AS MATERIALIZED (
         SELECT 1 FROM wish w LEFT JOIN factum.entry e
             ON e.lane = $1 AND e.kind = w.kind AND e.tenant = w.tenant AND e.id = w.id
         WHERE coalesce(e.version, 0) <> w.version - 1)
+      AND ($27::int8 IS NULL OR $27 = (SELECT number FROM factum.edition WHERE one = 1))
+), twins AS (
+    INSERT INTO factum.twin (lane, digest, version, actions)
+    SELECT $41::int2, $42::bytea, $43::int8 + 1, $44::uuid[] FROM fits WHERE $42::bytea IS NOT NULL
+    ON CONFLICT (lane, digest) DO UPDATE SET version = excluded.version, actions = excluded.actions WHERE twin.version = $43
+    RETURNING 1
 ), named_by AS MATERIALIZED (
     SELECT factum.identify($28, $29, $2) AS id
     FROM fits
-    WHERE $27::int8 IS NULL OR $27 = (SELECT number FROM factum.edition WHERE one = 1)
+    WHERE $42::bytea IS NULL OR EXISTS (SELECT FROM twins)
 ), new AS (
     INSERT INTO factum.action (lane, id, identity, fingerprint, contract, tenant, name, conversation, params, payload, head,
         subject, destination, identity_form)

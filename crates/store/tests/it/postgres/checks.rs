@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use factum_core::State;
-use factum_store::{EntryKey, Kind, Store};
+use factum_store::{EntryKey, Kind, Store, TwinGuard};
 
 use super::{Database, connect};
 use crate::fixtures::{START, admission, mark};
@@ -15,6 +15,10 @@ async fn filled() -> (Database, tokio_postgres::Client) {
     let store = database.open(None).await;
     let wish = factum_store::Admission {
         facts: vec![mark(1, START)],
+        twins: Some(TwinGuard {
+            within: crate::fixtures::MINUTE,
+            another: false,
+        }),
         ..admission(1)
     };
     store.admit(wish).await.unwrap();
@@ -43,7 +47,7 @@ async fn filled() -> (Database, tokio_postgres::Client) {
 }
 
 /// What each check forbids.
-const ATTACKS: [(&str, &str); 47] = [
+const ATTACKS: [(&str, &str); 51] = [
     (
         "worker_room_is_no_debt",
         "INSERT INTO factum.worker (nonce, until, room) VALUES (1, 1, -1)",
@@ -202,6 +206,19 @@ const ATTACKS: [(&str, &str); 47] = [
     (
         "entry_version_is_numbered",
         "UPDATE factum.entry_version SET version = 0",
+    ),
+    (
+        "twin_digest_is_32_bytes",
+        "UPDATE factum.twin SET digest = substring(digest, 1, 31)",
+    ),
+    (
+        "twin_lane_is_the_digests",
+        "UPDATE factum.twin SET lane = (lane + 1) % 256",
+    ),
+    ("twin_version_rises", "UPDATE factum.twin SET version = 0"),
+    (
+        "twin_names_an_action",
+        "UPDATE factum.twin SET actions = '{}'",
     ),
     ("edition_is_one_row", "UPDATE factum.edition SET one = 2"),
     ("edition_rises", "UPDATE factum.edition SET number = -1"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use factum_core::State;
-use factum_store::{Delivered, EntryKey, Kind, Name, Store};
+use factum_store::{Delivered, EntryKey, Kind, Name, Store, TwinGuard};
 use rusqlite::Connection;
 
 use super::{database, open_in};
@@ -11,14 +11,20 @@ use crate::fixtures::START;
 use crate::fixtures::{TestClock, admission, mark, report, reversed};
 use crate::suite::register::change;
 
-const SCHEMA: [&str; 6] = [
+const SCHEMA: [&str; 8] = [
     include_str!("../../../src/sqlite/migrations/0001_first.sql"),
     include_str!("../../../src/sqlite/migrations/0002_reports.sql"),
     include_str!("../../../src/sqlite/migrations/0003_subject.sql"),
     include_str!("../../../src/sqlite/migrations/0004_register.sql"),
     include_str!("../../../src/sqlite/migrations/0005_sums.sql"),
     include_str!("../../../src/sqlite/migrations/0006_notices.sql"),
+    include_str!("../../../src/sqlite/migrations/0008_twins.sql"),
 ];
+
+const GUARD: TwinGuard = TwinGuard {
+    within: crate::fixtures::MINUTE,
+    another: false,
+};
 
 /// A file with one action in it, and nobody who holds it.
 async fn file() -> (Connection, tempfile::TempDir) {
@@ -26,6 +32,7 @@ async fn file() -> (Connection, tempfile::TempDir) {
     let store = open_in(files.path(), &TestClock::new()).unwrap().store;
     let wish = factum_store::Admission {
         facts: vec![mark(1, START)],
+        twins: Some(GUARD),
         ..admission(1)
     };
     store.admit(wish).await.unwrap();
@@ -55,7 +62,7 @@ async fn file() -> (Connection, tempfile::TempDir) {
 }
 
 /// What each check forbids.
-const ATTACKS: [(&str, &str); 48] = [
+const ATTACKS: [(&str, &str); 52] = [
     ("notice_is_numbered", "UPDATE notice SET no = 0"),
     ("notice_version_rises", "UPDATE notice SET version = 0"),
     ("notice_records_counted", "UPDATE notice SET records = -1"),
@@ -168,6 +175,16 @@ const ATTACKS: [(&str, &str); 48] = [
         "entry_version_sum_is_16_bytes",
         "UPDATE entry_version SET sum = x''",
     ),
+    (
+        "twin_digest_is_32_bytes",
+        "UPDATE twin SET digest = substr(digest, 1, 31)",
+    ),
+    (
+        "twin_lane_is_the_digests",
+        "UPDATE twin SET lane = (lane + 1) % 256",
+    ),
+    ("twin_actions_are_ids", "UPDATE twin SET actions = x'00'"),
+    ("twin_sum_is_16_bytes", "UPDATE twin SET sum = x''"),
     ("edition_is_one_row", "UPDATE edition SET one = 2"),
     ("edition_rises", "UPDATE edition SET number = -1"),
 ];

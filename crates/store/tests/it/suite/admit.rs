@@ -85,6 +85,7 @@ async fn pairs_that_race_on_one_key_make_one_action(at: Ready) {
                 refused += 1;
             }
             Admitted::Stale => panic!("nothing was said of the register"),
+            Admitted::HeldOff(_) => panic!("no guard was asked for"),
             Admitted::Reserved(reserved) => panic!("nothing else submits: {reserved:?}"),
         }
     }

@@ -1,0 +1,1 @@
+SELECT lane, digest, actions, sum FROM twin ORDER BY lane, digest

@@ -69,11 +69,30 @@ pub(crate) struct Args {
     keep: bool,
 }
 
+/// What no engine on a database can do wrong: the database itself keeps the rule, or the one transaction in which it is asked. The
+/// memory store and the model can, and `factum sim --self-test` shows that it is noticed there.
+const KEPT_BY_THE_DATABASE: &[Mistake] = &[
+    Mistake::JoinMissed,
+    Mistake::JoinOutsideTransaction,
+    Mistake::ReplayIsNew,
+    Mistake::AcknowledgedUnwritten,
+    Mistake::EvidenceDoesNotFence,
+    Mistake::CommitNotFenced,
+    Mistake::TwinsAtOnce,
+];
+
 fn mistake(name: &str) -> Result<Mistake, String> {
-    Mistake::named(name).ok_or_else(|| {
+    let Some(mistake) = Mistake::named(name) else {
         let names: Vec<&str> = Mistake::ALL.iter().map(|known| known.name()).collect();
-        format!("it is none of {}", names.join(", "))
-    })
+        return Err(format!("it is none of {}", names.join(", ")));
+    };
+    if KEPT_BY_THE_DATABASE.contains(&mistake) {
+        return Err(format!(
+            "no engine on a database can make it, since the database keeps {}; `factum sim --self-test` makes it",
+            mistake.rule()
+        ));
+    }
+    Ok(mistake)
 }
 
 /// Runs it. With `json`, one object is printed last, and nothing else.
@@ -161,4 +180,19 @@ async fn tortured(field: &mut Field, until: Instant) -> anyhow::Result<Verdict> 
     }
     blows?;
     field.judged().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_process_can_do_wrong_is_refused_and_says_who_makes_it() {
+        assert_eq!(mistake("GoneIsNotSent"), Ok(Mistake::GoneIsNotSent));
+        assert!(mistake("Nothing").unwrap_err().contains("RestoreNotHeld"));
+        for kept in KEPT_BY_THE_DATABASE {
+            let refused = mistake(kept.name()).unwrap_err();
+            assert!(refused.contains("sim --self-test"), "{refused}");
+        }
+    }
 }

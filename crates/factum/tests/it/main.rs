@@ -10,6 +10,7 @@ mod contracts;
 mod conversations;
 mod credentials;
 mod events;
+mod floods;
 mod identity;
 mod key_templates;
 mod labs;

@@ -195,9 +195,8 @@ async fn a_twin_is_refused_visibly_and_another_one_is_sent() {
     assert!(problem.contains("F1018"), "{problem}");
     assert!(problem.contains(done[0].1.as_deref().unwrap()), "{problem}");
     let wanted = Filter::business("b");
-    let both = testbed
-        .ledger()
-        .wait_until(&wanted, |counts| counts.total_effects == 2);
+    let ledger = testbed.ledger();
+    let both = ledger.wait_until(&wanted, |counts| counts.total_effects == 2);
     tokio::time::timeout(PATIENCE, both).await.unwrap();
     factum.shutdown(Duration::from_secs(5)).await;
     assert_eq!(testbed.ledger().counts(&wanted).total_effects, 2);

@@ -36,8 +36,8 @@ pub struct Submission {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<String>,
     /// Equal content under another identity is meant to be a second effect (R16).
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub another: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub another: Option<bool>,
     /// Values for the contract's templates: a JSON object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub params: Option<Box<RawValue>>,
@@ -184,7 +184,7 @@ impl Submission {
                 operation: self.operation,
             },
             identity,
-            another: self.another,
+            another: self.another.unwrap_or(false),
             params,
             params_canonical,
             payload,

@@ -99,7 +99,7 @@ impl<'a> ActionBuilder<'a> {
 
     /// Equal content under another identity is meant to be a second effect: overrides the operation's twin guard.
     pub fn another(mut self) -> Self {
-        self.submission.another = true;
+        self.submission.another = Some(true);
         self
     }
 

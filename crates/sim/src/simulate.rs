@@ -133,4 +133,10 @@ fn calm(world: &mut World) {
     if world.broken.is_none() {
         world.hold_to_the_end();
     }
+    // A run that goes on to its bound is one that hides something: it would have to come to rest.
+    if world.tally.steps > bound
+        && let Some(why) = world.restless()
+    {
+        world.breaks(8, || format!("nothing comes to rest: {why}"));
+    }
 }

@@ -45,7 +45,11 @@ impl<'a> Decider<'a> {
             return self.review(why);
         }
         if self.status.state.is_final() {
-            return self.idle(Why::Settled);
+            return if self.is_left_open() {
+                self.review(ReviewWhy::VerdictContradicted)
+            } else {
+                self.idle(Why::Settled)
+            };
         }
         if self.status.closed.is_some() {
             return if self.can_look_up() && known.check_due() {
@@ -324,6 +328,17 @@ impl<'a> Decider<'a> {
         let answered = known.reviews.values().any(|(_, opened)| *opened == why)
             && !known.open_reviews().any(|(_, _, opened)| opened == why);
         (!answered).then_some(why)
+    }
+
+    /// A verdict stands under the stricter promises, and under the pinned ones, which say what the state is, evidence contradicts it: a
+    /// lookup that the current contract does not rely on any more. Only a person settles that (R15, law 8).
+    fn is_left_open(&self) -> bool {
+        let Reader {
+            intent,
+            known,
+            promises,
+        } = &self.reader;
+        **promises != intent.promises && !known.status(intent).is_settled()
     }
 
     /// It was done, more than one request may have done it, and the destination turned out not to look at our key (R27).

@@ -88,7 +88,7 @@ fn names_are_unique_and_references_resolve() {
 /// A submission with every member, in two halves for the two forms of identity.
 fn full() -> Value {
     json!({
-        "destination": "crm", "operation": "contact.add", "params": {"brand": "acme"}, "payload": {"n": "1"},
+        "destination": "crm", "operation": "contact.add", "another": true, "params": {"brand": "acme"}, "payload": {"n": "1"},
         "summary": "one line", "subject": "ticket/77", "for": "user:ana", "conversation": {"id": "conv-91", "turn": 14, "asked": "please"}, "locale": "de-AT",
         "deadline": "2099-01-02T00:00:00Z", "not_before": "2099-01-01T00:00:00Z", "intent_at": "2026-01-01T00:00:00Z",
         "trace": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",

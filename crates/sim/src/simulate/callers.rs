@@ -327,15 +327,27 @@ impl World {
 
     /// Whether everything rests, and nothing is on its way that could change that.
     pub(super) fn at_rest(&self) -> bool {
+        self.restless().is_none()
+    }
+
+    /// What does not rest, or is on its way.
+    pub(super) fn restless(&self) -> Option<String> {
         // What came back is written down before the action that it is about goes out of a process's hands.
         let mut working = self.processes.iter().filter(|process| process.up);
         if working.any(|process| process.driver.under_way() > 0) {
-            return false;
+            return Some("a process has something in hand".to_owned());
         }
-        (0..self.intents.len()).all(|n| {
-            self.rests(n)
-                && self.flying.get(&n).is_none_or(|count| *count == 0)
-                && !self.place.working(&format!("b{n}"))
+        (0..self.intents.len()).find_map(|n| {
+            let why = if !self.rests(n) {
+                "waits for something"
+            } else if self.flying.get(&n).is_some_and(|count| *count > 0) {
+                "has a request on its way"
+            } else if self.place.working(&format!("b{n}")) {
+                "is being worked on"
+            } else {
+                return None;
+            };
+            Some(format!("a{n} {why}"))
         })
     }
 

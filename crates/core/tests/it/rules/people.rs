@@ -230,6 +230,38 @@ fn r15_destination_evidence_against_a_verdict_opens_review() {
 }
 
 #[test]
+fn r15_a_contradiction_under_the_pinned_contract_is_not_settled_by_a_weaker_one() {
+    let mut story = Story::new(lookable(Consequence::Costly));
+    story.send();
+    story.at(3).lose(1);
+    story.rule(Ruling::Happened { receipt: None });
+    assert_eq!(story.state(), State::Succeeded);
+    story.at(COUNTS).look(LookupAnswer::Absent);
+    let contradicted = Step::Review(ReviewWhy::VerdictContradicted);
+    assert_eq!(
+        (story.state(), story.next().step),
+        (State::OutcomeUnknown, contradicted)
+    );
+    // A corrected contract does not rely on that lookup. What the state says is open then is forgotten by nobody (law 8).
+    story.current.lookup = None;
+    assert_eq!(
+        (story.state(), story.next().step),
+        (State::OutcomeUnknown, contradicted)
+    );
+    assert_eq!(
+        story.due(),
+        Some(Fact::ReviewOpened {
+            why: ReviewWhy::VerdictContradicted
+        }),
+        "it comes to stand in the queue"
+    );
+    story.settle_due();
+    story.rule(Ruling::CannotBeKnown);
+    assert!(story.status().is_settled());
+    assert_eq!(story.next().step, Step::None);
+}
+
+#[test]
 fn r15_a_verdict_that_does_not_speak_for_a_later_attempt_is_not_waited_for() {
     // Two people rule at once, so neither verdict replaces the other.
     let mut story = in_review();

@@ -406,8 +406,7 @@ impl World {
         let at = self.process_now(p);
         let in_flight = self.processes[p].driver.in_flight();
         // Ending the tasks closes their connections, so from here on nothing more of them can be written.
-        self.sends
-            .retain(|_, send| send.nonce != nonce || send.written);
+        self.let_unwritten_go(nonce);
         for (action, _) in in_flight {
             if self.store_error(true).is_none() {
                 let fact = Fact::ProcessGone { worker: nonce, at };

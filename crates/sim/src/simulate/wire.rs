@@ -288,6 +288,16 @@ impl World {
         }
     }
 
+    /// A process has ended its tasks: what it had not written never leaves.
+    pub(super) fn let_unwritten_go(&mut self, nonce: WorkerNonce) {
+        let its = self.sends.iter();
+        let its = its.filter(|(_, send)| send.nonce == nonce && !send.written);
+        let ids: Vec<u64> = its.map(|(id, _)| *id).collect();
+        for id in ids {
+            self.forget_send(id);
+        }
+    }
+
     fn forget_send(&mut self, id: u64) -> Option<Sending> {
         let send = self.sends.remove(&id)?;
         let business = send.business.clone();

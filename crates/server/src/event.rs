@@ -85,7 +85,7 @@ impl Form {
         };
         match failure {
             Failure::Problem(problem) => cloud_event::within_event(*problem, structured).into(),
-            wrong_method @ Failure::WrongMethod(..) => wrong_method,
+            told @ (Failure::WrongMethod(..) | Failure::HeldOff(..)) => told,
         }
     }
 }

@@ -65,6 +65,7 @@ const DECIDED: &[Code] = &[
     Code::BadTimes,
     Code::DoesNotApply,
     Code::IdentityConflict,
+    Code::PossibleDuplicate,
     Code::BadParams,
     Code::BadInput,
     Code::UnknownDestination,

@@ -5,8 +5,8 @@ mod notices;
 mod register;
 mod reports;
 mod sound;
-mod workers;
 mod twins;
+mod workers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::ready;

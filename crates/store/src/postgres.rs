@@ -24,8 +24,8 @@ mod schema;
 mod session;
 mod tls;
 mod transfer;
-mod workers;
 mod twins;
+mod workers;
 mod write;
 
 use std::collections::BTreeMap;

@@ -401,7 +401,7 @@ pub(super) fn no_authority(missing: Missing) -> Problem {
 }
 
 /// Equal content is under way, or was carried out a moment ago.
-fn possible_duplicate(first: &Record) -> Problem {
+pub(super) fn possible_duplicate(first: &Record) -> Problem {
     let id = first.id();
     let rule = format!(
         "{id} has the same content in the same scope under another identity, and is {}; nothing was recorded",

@@ -8,8 +8,8 @@ mod others;
 pub(crate) mod register;
 mod reports;
 mod subject;
-mod workers;
 mod twins;
+mod workers;
 
 use std::sync::Arc;
 

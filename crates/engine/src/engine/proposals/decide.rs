@@ -7,7 +7,7 @@ use super::draft::{Draft, asker};
 use super::{DECIDED_MAX, Engine, Proposed, closed, stale, written};
 use crate::approval::NotByThem;
 use crate::directory::{Act, Caller, Scope};
-use crate::engine::submit::{conflict, no_authority, reserved_again};
+use crate::engine::submit::{conflict, no_authority, possible_duplicate, reserved_again};
 use crate::problem::{Code, Problem};
 use crate::proposal::{Approval, Proposal, ProposalEntry, ProposalState, hex};
 
@@ -263,6 +263,9 @@ impl Engine {
                 }
                 Admitted::Joined(record) => return self.joined(&proposal, *record).await,
                 Admitted::Conflict { first, members } => return Err(conflict(&first, &members)),
+                Admitted::HeldOff(first) => {
+                    return Err(possible_duplicate(&first).about_proposal(proposal.id));
+                }
                 Admitted::Stale => return Ok(None),
                 // A row of an outbox was refused: its application was told this id for what is approved now.
                 Admitted::Reserved(first) if first.waiting.is_none() => {

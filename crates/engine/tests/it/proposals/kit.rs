@@ -100,6 +100,7 @@ impl World {
             std::future::ready(Carried::Done(Receipt::new("C-1".to_owned())))
         };
         let operation = Operation {
+            twin_guard: None,
             contract: Some(contract(site.contract)),
             promises: Promises::none(Consequence::Costly),
             preference: Preference::Ask,

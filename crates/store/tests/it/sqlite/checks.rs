@@ -11,7 +11,7 @@ use crate::fixtures::START;
 use crate::fixtures::{TestClock, admission, mark, report, reversed};
 use crate::suite::register::change;
 
-const SCHEMA: [&str; 8] = [
+const SCHEMA: [&str; 7] = [
     include_str!("../../../src/sqlite/migrations/0001_first.sql"),
     include_str!("../../../src/sqlite/migrations/0002_reports.sql"),
     include_str!("../../../src/sqlite/migrations/0003_subject.sql"),

@@ -8,8 +8,9 @@ use sha2::{Digest, Sha256};
 
 use crate::record::{Action, Record, TwinGuard};
 
-/// Actions that a row names at the most. Where somebody means more than so many at once, the oldest hold nothing off any more.
-const NAMED_MAX: usize = 64;
+/// Actions that a row names at the most; older ones hold nothing off any more. One that holds nothing off now may do so later: a person
+/// can order another send of what has failed, and late evidence can revise it.
+const NAMED_MAX: usize = 16;
 
 /// The digest over scope and fingerprint. The fingerprint is a keyed hash, so that it confirms no guessed content.
 pub(crate) fn digest(action: &Action) -> [u8; 32] {
@@ -29,8 +30,7 @@ pub(crate) fn digest(action: &Action) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// The latest of these actions, which a row names oldest first, that holds another one of their content off. Where there is none, none
-/// of them will do so later.
+/// The latest of these actions, which a row names oldest first, that holds another one of their content off.
 pub(crate) fn holder(guard: TwinGuard, named: Vec<Record>, now: Timestamp) -> Option<Record> {
     let mut latest_first = named.into_iter().rev();
     latest_first.find(|one| twins::holds_off(&one.action.intent, &one.known, guard.within, now))

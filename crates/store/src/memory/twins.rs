@@ -24,11 +24,10 @@ impl Inner {
 
     /// A submission under a guard was recorded.
     pub(super) fn name_twin(&mut self, guard: Option<TwinGuard>, record: &Record, now: Timestamp) {
-        let Some(guard) = guard else { return };
-        let row = self.twins.entry(twins::digest(&record.action)).or_default();
-        if !guard.another {
-            row.clear();
+        if guard.is_none() {
+            return;
         }
+        let row = self.twins.entry(twins::digest(&record.action)).or_default();
         let named = twins::with(row.iter().map(|(id, _)| *id).collect(), record.id());
         row.retain(|(id, _)| named.contains(id));
         row.push((record.id(), now));

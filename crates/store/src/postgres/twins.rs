@@ -59,8 +59,7 @@ impl Inner {
         {
             return Ok(Look::Answered(answered));
         }
-        let before_it = if guard.another { named } else { Vec::new() };
-        let actions = twins::with(before_it, action.intent.action);
+        let actions = twins::with(named, action.intent.action);
         Ok(Look::Free(Some(TwinRow {
             lane,
             digest: digest.to_vec(),

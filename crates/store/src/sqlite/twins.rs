@@ -48,13 +48,12 @@ pub(super) fn name(
     (digest, id): ([u8; 32], ActionId),
 ) -> Result<(), StoreError> {
     let Some(guard) = guard else { return Ok(()) };
-    let before = match guard.another {
-        true => match read(&work.conn, &work.sums, digest, ADMITTING) {
-            // Whoever means another one gets past a damaged row, and mends it.
-            Err(error) if matches!(error.kind, StoreErrorKind::Corrupt { .. }) => Vec::new(),
-            read => read?,
-        },
-        false => Vec::new(),
+    let before = match read(&work.conn, &work.sums, digest, ADMITTING) {
+        // Whoever means another one gets past a damaged row, and mends it.
+        Err(error) if guard.another && matches!(error.kind, StoreErrorKind::Corrupt { .. }) => {
+            Vec::new()
+        }
+        read => read?,
     };
     let actions = twins::with(before, id);
     put(&work.conn, &work.sums, &Twins { digest, actions }).map_err(while_doing(ADMITTING))

@@ -12,6 +12,7 @@ on_each_store!(
     whoever_means_another_one_gets_it,
     an_action_that_is_done_holds_its_twin_off_for_a_time,
     proof_that_nothing_happened_lets_go_at_once,
+    what_a_person_opens_again_holds_its_twin_off_again,
     a_search_that_was_ended_holds_off_for_good,
     nothing_is_held_off_across_scopes_or_without_a_guard,
     of_many_at_once_one_is_recorded,
@@ -116,6 +117,24 @@ async fn proof_that_nothing_happened_lets_go_at_once(at: Ready) {
     at.ends(&first, refused(1)).await;
     assert!(at.read(&first).await.status().safe_to_call_again);
     at.create(guarded("key-2", "broken", 2)).await;
+}
+
+async fn what_a_person_opens_again_holds_its_twin_off_again(at: Ready) {
+    let first = at.create(guarded("key-1", "broken", 1)).await;
+    at.ends(&first, refused(1)).await;
+    let second = at.create(guarded("key-2", "broken", 2)).await;
+    at.ends(&second, refused(1)).await;
+    let verdict = Fact::Verdict(Verdict {
+        by: "ana".to_owned(),
+        why: "the brand is there now".to_owned(),
+        ruling: Ruling::SendAgain,
+        at: at.store.now().await.unwrap(),
+        supersedes: Vec::new(),
+    });
+    at.store.record(first.id(), vec![verdict]).await.unwrap();
+    assert!(!at.read(&first).await.status().is_settled());
+    let held = at.held_off(guarded("key-3", "broken", 3)).await;
+    assert_eq!(held.id(), first.id());
 }
 
 async fn a_search_that_was_ended_holds_off_for_good(at: Ready) {

@@ -128,6 +128,7 @@ fn operation(
         limits.callback_wait = wait.0;
     }
     Ok(Operation {
+        twin_guard: None,
         contract: None,
         promises: own.promises(at)?,
         preference: own.preference(at)?,

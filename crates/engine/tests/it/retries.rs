@@ -136,6 +136,7 @@ async fn an_identity_of_an_older_program_is_joined() {
         claim_for: None,
         under: None,
         entries: Vec::new(),
+        twins: None,
     };
     ready(store.admit(admission)).unwrap();
     for _ in 0..2 {

@@ -33,6 +33,10 @@ class Postgres:
         self._run(str(BIN / "createdb"), "-h", "127.0.0.1", "-p", str(self.port), "-U", "bench", "bench", patient=True)
         self.url = f"postgresql://bench@127.0.0.1:{self.port}/bench"
 
+    @property
+    def pid(self) -> int:
+        return self._child.pid
+
     def stop(self) -> None:
         self._child.stop()
 

@@ -19,6 +19,10 @@ class Child:
         self._process = subprocess.Popen(command, stdout=self._log, stderr=self._log, stdin=subprocess.DEVNULL, cwd=cwd,
                                          start_new_session=True, env={**os.environ, **(env or {})})
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def kill(self) -> None:
         self._end(signal.SIGKILL, 30)
 

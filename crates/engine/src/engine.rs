@@ -33,6 +33,7 @@ use crate::problem::Problem;
 use crate::recover;
 use crate::room::Room;
 use crate::shell::{self, About, Change, Message, Shared};
+use crate::waiters::{self, Listener, News, Waiters};
 
 /// How often an action is looked at that another worker may carry, while somebody waits for it.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
@@ -85,6 +86,8 @@ pub struct Submitted {
     pub record: Box<Record>,
     /// It was recorded by this very call.
     pub created: bool,
+    /// For [`Engine::wait_on`], where it was asked for.
+    pub watch: Option<Listener>,
 }
 
 /// What became of a wish to cancel.
@@ -132,6 +135,7 @@ impl Engine {
             destinations: options.destinations,
             contracts: RwLock::new(contracts),
             changes: broadcast::channel(4_096).0,
+            waiters: Waiters::default(),
             unsettled: AtomicUsize::new(0),
             room: Room::new(options.unsettled_max),
             clock_in_doubt: AtomicBool::new(options.clock_in_doubt),
@@ -298,13 +302,22 @@ impl Engine {
     /// # Errors
     /// [`Problem`] if there is no such action, or the store cannot be read.
     pub async fn wait(&self, id: ActionId, at_most: Duration) -> Result<Record, Problem> {
+        let watch = self.shared.waiters.watch(id);
+        let record = self.load(id).await?;
+        if waiters::rests(&record) {
+            return Ok(record);
+        }
+        self.wait_on(watch, at_most).await
+    }
+
+    /// The same with a watch that was begun before: what happened since then is not missed, and is not read again.
+    ///
+    /// # Errors
+    /// As [`Engine::wait`].
+    pub async fn wait_on(&self, mut watch: Listener, at_most: Duration) -> Result<Record, Problem> {
+        let id = watch.action();
         let deadline = tokio::time::Instant::now() + at_most;
-        let mut changes = self.changes();
         loop {
-            let record = self.load(id).await?;
-            if record.status().is_settled() || record.next.step == "review" {
-                return Ok(record);
-            }
             // Another worker may carry it, and tells nobody here: then it is looked at now and then.
             let look = tokio::time::Instant::now() + LOOK_AGAIN;
             let until = if self.shared.store.is_shared() {
@@ -312,15 +325,15 @@ impl Engine {
             } else {
                 deadline
             };
-            loop {
-                match tokio::time::timeout_at(until, changes.recv()).await {
-                    Ok(Ok(change)) if change.action != id => {}
-                    Ok(Ok(_) | Err(broadcast::error::RecvError::Lagged(_))) => break,
-                    Err(_) if until < deadline => break,
-                    Ok(Err(broadcast::error::RecvError::Closed)) | Err(_) => {
-                        return self.load(id).await;
-                    }
-                }
+            match tokio::time::timeout_at(until, watch.next()).await {
+                Ok(News::Rests(record)) => return Ok(*record),
+                Ok(News::Look) => {}
+                Err(_) if until < deadline => {}
+                Err(_) => return self.load(id).await,
+            }
+            let record = self.load(id).await?;
+            if waiters::rests(&record) {
+                return Ok(record);
             }
         }
     }
@@ -407,6 +420,7 @@ impl Engine {
             about,
             ..Change::standing(record.id(), record.status().state)
         });
+        self.shared.waiters.stands(record);
     }
 
     async fn look_at(&self, record: &Record, at: Timestamp) {
@@ -416,13 +430,6 @@ impl Engine {
     /// The loop may be gone while the engine shuts down; what is recorded is found again at the next start.
     async fn tell(&self, event: Event) {
         let _ = self.messages.send(Message::Event(event)).await;
-    }
-
-    fn announce(&self, record: &Record) {
-        let _ = self
-            .shared
-            .changes
-            .send(Change::standing(record.id(), record.status().state));
     }
 }
 

@@ -35,6 +35,7 @@ mod room;
 pub mod rulings;
 mod shell;
 pub mod submission;
+mod waiters;
 pub mod work;
 
 pub use destination::{
@@ -51,3 +52,4 @@ pub use keys::Keys;
 pub use problem::{Code, Problem};
 pub use shell::{About, Change};
 pub use submission::Submission;
+pub use waiters::Listener;

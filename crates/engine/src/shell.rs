@@ -35,6 +35,7 @@ use crate::keys::Keys;
 use crate::messages::{Brought, report_names};
 use crate::neighbours;
 use crate::room::Room;
+use crate::waiters::Waiters;
 use guard::{ended_event, first_mark, handle};
 
 /// How often the clock is anchored anew, and doubts are seen after.
@@ -83,6 +84,7 @@ pub(crate) struct Shared {
     pub(crate) destinations: BTreeMap<String, Destination>,
     pub(crate) contracts: RwLock<HashMap<[u8; 32], Arc<Contract>>>,
     pub(crate) changes: broadcast::Sender<Change>,
+    pub(crate) waiters: Waiters,
     pub(crate) unsettled: AtomicUsize,
     /// How many more may be recorded.
     pub(crate) room: Room,
@@ -343,6 +345,9 @@ async fn write(shared: &Shared, commit: Commit) -> Event {
     match answers::wrote(commit, answer, shared.now()) {
         Wrote::Durable(event, recorded) => {
             announce(shared, action, &recorded);
+            if let Event::Committed(_, record) = &event {
+                shared.waiters.stands(record);
+            }
             event
         }
         Wrote::Not(event, claim) => {
@@ -525,6 +530,7 @@ async fn record_facts(shared: &Shared, action: ActionId, facts: Vec<Fact>) -> Ev
         match shared.store.record(action, facts.clone()).await {
             Ok(Some(recorded)) => {
                 announce(shared, action, &recorded);
+                shared.waiters.changed(action);
                 return Event::Recorded(action);
             }
             Ok(None) => return Event::Recorded(action),
@@ -593,8 +599,7 @@ impl Shared {
             return None;
         };
         if let Ok(Some(record)) = self.store.load(action).await {
-            let state = record.status().state;
-            let _ = self.changes.send(Change::standing(action, state));
+            self.stands(&record);
         }
         let destination = site.destination.clone();
         Some(Event::Due {
@@ -602,6 +607,14 @@ impl Shared {
             destination,
             at,
         })
+    }
+
+    /// Lets it be heard how an action stands.
+    pub(crate) fn stands(&self, record: &Record) {
+        let change = Change::standing(record.id(), record.status().state);
+        // Nobody listening is no error.
+        let _ = self.changes.send(change);
+        self.waiters.stands(record);
     }
 
     /// The store's time as this process knows it.

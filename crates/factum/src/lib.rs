@@ -71,9 +71,9 @@ pub use factum_engine::reading::read_object;
 pub use factum_engine::submission::{KEY_MAX, WHOLE_MAX};
 pub use factum_engine::{
     About, Ask, ByWorkers, Caller, Cancelled, Carried, CarriedRequest, Carrier, Change, Code,
-    Decision, Destination, Directory, Engine, Incident, MANY_MAX, Operation, Person, Problem,
-    ProposalFilter, ProposedVerdict, Reach, Reason, Ruled, Submission, by_word, destination,
-    directory, review, ruling_word, token_of, work,
+    Decision, Destination, Directory, Engine, Incident, Listener, MANY_MAX, Operation, Person,
+    Problem, ProposalFilter, ProposedVerdict, Reach, Reason, Ruled, Submission, by_word,
+    destination, directory, review, ruling_word, token_of, work,
 };
 pub use factum_store::register::{Entry, EntryFilter, EntryKey, EntryVersion, Kind};
 pub use factum_store::{Filter, Record, Restore};
@@ -208,6 +208,22 @@ impl Factum {
             status,
             created: submitted.created,
         })
+    }
+
+    /// The same, for a caller that waits for what becomes of it, with [`Engine::wait_on`]. A submission that joined has no listener.
+    ///
+    /// # Errors
+    /// [`Problem`]; nothing was recorded then.
+    pub async fn submit_watched(
+        &self,
+        submission: Submission,
+        caller: &Caller,
+        reader: Reader,
+    ) -> Result<(Submitted, Option<Listener>), Problem> {
+        let submitted = self.inner.engine.submit_watched(submission, caller).await?;
+        let status = self.view(&submitted.record, !submitted.created, reader);
+        let created = submitted.created;
+        Ok((Submitted { status, created }, submitted.watch))
     }
 
     /// One action as it stands.

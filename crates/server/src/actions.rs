@@ -216,10 +216,17 @@ pub(crate) async fn submit(app: &App, mut incoming: Incoming) -> Result<Reply, F
     let submitted = app
         .to_its_end({
             let caller = incoming.caller.clone();
-            async move { factum.submit_for(submission, &caller, reader).await }
+            let waits = wait.is_some_and(|wait| !wait.is_zero());
+            async move {
+                if waits {
+                    return factum.submit_watched(submission, &caller, reader).await;
+                }
+                let submitted = factum.submit_for(submission, &caller, reader).await?;
+                Ok((submitted, None))
+            }
         })
         .await;
-    let submitted = match submitted {
+    let (submitted, watch) = match submitted {
         Ok(submitted) => submitted,
         Err(failure) => {
             let failure = form.at(at_header(failure, from_header));
@@ -230,8 +237,12 @@ pub(crate) async fn submit(app: &App, mut incoming: Incoming) -> Result<Reply, F
     if let Some(wait) = wait.filter(|_| !status.rests())
         && let Ok(id) = status.id.parse::<ActionId>()
     {
+        let stands = match watch {
+            Some(watch) => app.comes_to_rest(watch, wait).await,
+            None => app.at_rest(id, wait).await,
+        };
         // What is recorded is never answered with an error: if it cannot be read now, it is answered as it was recorded.
-        match app.at_rest(id, wait).await {
+        match stands {
             Ok(record) => status = app.factum().view(&record, !created, reader),
             Err(problem) => {
                 tracing::warn!(%problem, "the status cannot be read while a submission waits")

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Bytes;
-use factum::{ActionId, Caller, DEFAULT_PRINCIPAL, DEFAULT_TENANT, Factum, Problem, Record};
+use factum::{
+    ActionId, Caller, DEFAULT_PRINCIPAL, DEFAULT_TENANT, Factum, Listener, Problem, Record,
+};
 use subtle::ConstantTimeEq;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
@@ -145,6 +147,19 @@ impl App {
     /// Leave to open one more stream of events, while there is room.
     pub(crate) fn stream_slot(&self) -> Option<OwnedSemaphorePermit> {
         self.inner.streams.clone().try_acquire_owned().ok()
+    }
+
+    /// The same for an action that is listened to already.
+    pub(crate) async fn comes_to_rest(
+        &self,
+        listener: Listener,
+        wait: Duration,
+    ) -> Result<Record, Problem> {
+        let (engine, id) = (self.inner.factum.engine(), listener.action());
+        tokio::select! {
+            record = engine.wait_on(listener, wait.min(WAIT_MAX)) => record,
+            () = self.ended() => engine.load(id).await,
+        }
     }
 
     pub(crate) fn is_ending(&self) -> bool {

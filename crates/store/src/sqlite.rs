@@ -29,7 +29,7 @@ mod writer;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -109,6 +109,8 @@ pub struct SqliteStore {
     progress: Arc<Progress>,
     damaged: Damaged,
     lock: Arc<Mutex<Option<Lock>>>,
+    /// A restore is in the file, or may be. Most stores never see one, and every submission asks.
+    restored: AtomicBool,
 }
 
 impl SqliteStore {
@@ -524,6 +526,9 @@ impl Store for SqliteStore {
 
     fn restore(&self) -> Answer<'_, Option<Restore>> {
         const DOING: &str = "reading the restore";
+        if !self.restored.load(Ordering::Acquire) {
+            return Box::pin(std::future::ready(Ok(None)));
+        }
         self.readers.ask(DOING, |reader| {
             let (conn, sums, _) = reader.parts();
             kept::restore(conn, sums, DOING)
@@ -531,6 +536,7 @@ impl Store for SqliteStore {
     }
 
     fn declare_restored(&self, copy_until: Option<Timestamp>) -> Answer<'_, Restore> {
+        self.restored.store(true, Ordering::Release);
         self.command(
             (ops::RESTORING, Kind::Writes),
             move |work| ops::declare_restored(work, copy_until),

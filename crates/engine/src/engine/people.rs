@@ -13,7 +13,7 @@ use crate::driver::answers::due_at;
 use crate::left_behind::with_the_order;
 use crate::problem::{Code, Problem};
 use crate::rulings::check_applies;
-use crate::shell::{Change, Message, Shared};
+use crate::shell::{Message, Shared};
 
 impl Engine {
     /// Withdraws an action: no more sends. What may have been sent stays unknown until there is evidence.
@@ -164,9 +164,6 @@ async fn record_and_look(
     // The loop may be gone while the engine shuts down; what is recorded is found again at the next start.
     let event = due_at(&record, recorded.at);
     let _ = messages.send(Message::Event(event)).await;
-    // Nobody listening is no error.
-    let _ = shared
-        .changes
-        .send(Change::standing(id, record.status().state));
+    shared.stands(&record);
     Ok(Some(recorded.ids))
 }

@@ -14,6 +14,7 @@ use crate::failpoint::{CrashPoint, reach};
 use crate::problem::{Code, Problem};
 use crate::shell::Message;
 use crate::submission::{Checked, Submission};
+use crate::waiters::Listener;
 use tokio::sync::oneshot;
 
 /// How often a submission is decided anew because what it rests on has changed. Each time somebody changed authority.
@@ -71,7 +72,7 @@ impl Engine {
         reserved: Option<ActionId>,
     ) -> Result<Submitted, Problem> {
         let caller = Caller::trusted(tenant, principal);
-        self.submit_by(submission, &caller, reserved).await
+        self.submit_by(submission, &caller, reserved, false).await
     }
 
     /// Records a submission with the authority of a caller.
@@ -83,7 +84,19 @@ impl Engine {
         submission: Submission,
         caller: &Caller,
     ) -> Result<Submitted, Problem> {
-        self.submit_by(submission, caller, None).await
+        self.submit_by(submission, caller, None, false).await
+    }
+
+    /// The same for a caller that waits for what becomes of it: the [`Listener`] was begun before anything happened.
+    ///
+    /// # Errors
+    /// As [`Engine::submit_as`].
+    pub async fn submit_watched(
+        &self,
+        submission: Submission,
+        caller: &Caller,
+    ) -> Result<Submitted, Problem> {
+        self.submit_by(submission, caller, None, true).await
     }
 
     async fn submit_by(
@@ -91,28 +104,33 @@ impl Engine {
         submission: Submission,
         caller: &Caller,
         reserved: Option<ActionId>,
+        watched: bool,
     ) -> Result<Submitted, Problem> {
         if self.stopping.load(Ordering::Relaxed) {
             return Err(shutting_down());
         }
         let submission = self.keyed(submission, &caller.tenant)?;
         let checked = submission.check(&caller.tenant, &caller.principal)?;
+        let mut watch = None;
+        let ear = watched.then_some(&mut watch);
         let mut admitted = self
-            .submit_checked(checked.clone(), caller, reserved)
+            .submit_checked(checked.clone(), caller, reserved, ear)
             .await?;
         if let Admitted::Reserved(first) = admitted {
             self.take_over(&first, &caller.tenant).await?;
+            let ear = watched.then_some(&mut watch);
             admitted = self
-                .submit_checked(checked, caller, Some(first.action))
+                .submit_checked(checked, caller, Some(first.action), ear)
                 .await?;
         }
         let now = self.shared.now();
         match admitted {
             Admitted::Created(record, _) => {
-                self.announce(&record);
+                self.shared.stands(&record);
                 Ok(Submitted {
                     record,
                     created: true,
+                    watch,
                 })
             }
             Admitted::Joined(record) => {
@@ -123,6 +141,7 @@ impl Engine {
                 Ok(Submitted {
                     record,
                     created: false,
+                    watch: None,
                 })
             }
             Admitted::Conflict { first, members } => Err(conflict(&first, &members)),
@@ -181,7 +200,7 @@ impl Engine {
         let checked = named.and_then(|row| row.check(tenant, principal));
         if let Ok(checked) = checked {
             let caller = Caller::trusted(tenant, principal);
-            self.submit_checked(checked, &caller, Some(first.action))
+            self.submit_checked(checked, &caller, Some(first.action), None)
                 .await?;
         }
         Ok(())
@@ -193,6 +212,7 @@ impl Engine {
         checked: Checked,
         caller: &Caller,
         reserved: Option<ActionId>,
+        mut ear: Option<&mut Option<Listener>>,
     ) -> Result<Admitted, Problem> {
         for _ in 0..DECIDED_MAX {
             let now = self.shared.store.now().await?;
@@ -203,6 +223,9 @@ impl Engine {
                 .await?;
             self.join_or_room(&admission.action).await?;
             let room = self.take(caller, &admission.action, &moves, now).await?;
+            if let Some(ear) = ear.as_deref_mut() {
+                *ear = Some(self.shared.waiters.watch(admission.action.intent.action));
+            }
             reach(CrashPoint::C1);
             let admitted = self.admit(admission).await?;
             if !matches!(admitted, Admitted::Created(..)) {

@@ -236,7 +236,7 @@ async fn only_json_in_utf_8_is_read() {
 
     for (index, kind) in [
         "application/json",
-        "application/cloudevents+json",
+        "application/vnd.acme.wish+json",
         "Application/JSON; charset=UTF-8",
     ]
     .iter()

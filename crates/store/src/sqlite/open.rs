@@ -4,7 +4,7 @@
 use std::fs::OpenOptions;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
 
@@ -116,6 +116,8 @@ fn start(options: &Options, lock: Lock, taken: Taken) -> Result<Opened, StoreErr
     });
     let damaged = Damaged::default();
     let sums = taken.sums;
+    // One that cannot be read is there: whoever asks for it is told so.
+    let restored = kept::restore(&taken.conn, &sums, DOING).map_or(true, |found| found.is_some());
     let readers = Readers::start(&options.path, &sums, &damaged, options.readers)?;
     let keeper = Keeper::new(path, sums.clone(), tail, Arc::clone(&progress));
     let lock = Arc::new(Mutex::new(Some(lock)));
@@ -139,6 +141,7 @@ fn start(options: &Options, lock: Lock, taken: Taken) -> Result<Opened, StoreErr
             progress,
             damaged,
             lock,
+            restored: AtomicBool::new(restored),
         },
         restored: taken.sign.is_some(),
         restored_because: taken.sign,

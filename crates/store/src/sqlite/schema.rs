@@ -60,7 +60,8 @@ pub(super) fn connect_writer(
     refuse_foreign(&conn, path)?;
     // WAL is kept in the file; everything else is set per connection.
     conn.execute_batch(
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -32768;",
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 4000; \
+         PRAGMA cache_size = -16384;",
     )
     .map_err(while_doing(DOING))?;
     common(&conn)?;
@@ -90,7 +91,7 @@ fn common(conn: &Connection) -> Result<(), StoreError> {
     conn.busy_timeout(std::time::Duration::from_secs(5))
         .and_then(|()| {
             conn.execute_batch(
-                "PRAGMA foreign_keys = ON; PRAGMA mmap_size = 0; PRAGMA trusted_schema = OFF;",
+                "PRAGMA foreign_keys = ON; PRAGMA mmap_size = 0; PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY;",
             )
         })
         .map_err(while_doing(DOING))

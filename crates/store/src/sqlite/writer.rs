@@ -1,8 +1,8 @@
 //! The one thread that writes: it takes what has queued, runs it as one transaction, commits, and only then answers (group
 //! commit). While one flush to disk runs, the next batch collects.
 //!
-//! A job that fails is taken back alone. A commit that fails takes all jobs of its batch back, in the file and in memory,
-//! and each of their callers is told so.
+//! A job that fails before it writes leaves nothing behind, and the others go on. A job that fails later, or a commit that fails,
+//! takes all jobs of its batch back, in the file and in memory, and each of their callers is told so.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -105,13 +105,11 @@ impl Writer {
         let mut delivers: Vec<Deliver> = Vec::with_capacity(jobs.len());
         let mut failure = None;
         while let Some(job) = jobs.pop_front() {
-            let outcome = work.one(job, writes);
+            let outcome = work.one(job);
             delivers.push(outcome.deliver);
             // Some errors make SQLite take the whole transaction back by itself.
             if writes && work.conn.is_autocommit() {
-                failure = outcome.failed.or(Some(StoreErrorKind::Unavailable(
-                    "the transaction was broken off".to_owned(),
-                )));
+                failure = Some(taken_back_by(outcome.failed));
                 break;
             }
         }
@@ -153,6 +151,16 @@ impl Writer {
     }
 }
 
+/// What the other commands of a batch are told that one took back. Its own error is its own caller's.
+fn taken_back_by(failed: Option<StoreErrorKind>) -> StoreErrorKind {
+    match failed {
+        Some(StoreErrorKind::Full) => StoreErrorKind::Full,
+        Some(_) | None => StoreErrorKind::Unavailable(
+            "another command of the same transaction failed, and all were taken back".to_owned(),
+        ),
+    }
+}
+
 impl Work {
     pub(super) fn new(
         conn: Connection,
@@ -161,7 +169,7 @@ impl Work {
         first_token: u64,
         stamp_at_open: Timestamp,
     ) -> Self {
-        const CACHE_BYTES: usize = 64 << 20;
+        const CACHE_BYTES: usize = 16 << 20;
         Self {
             conn,
             sums,
@@ -211,45 +219,25 @@ impl Work {
         self.cache.put(record);
     }
 
-    /// Runs one job so that it can be taken back alone.
-    fn one(&mut self, job: Box<dyn Job>, in_transaction: bool) -> Outcome {
+    /// Runs one job. One that failed before it wrote leaves nothing behind. One that failed later takes the whole batch back with
+    /// it: every command checks before it writes, so that is rare, and a savepoint around each command would copy every page that it
+    /// touches.
+    fn one(&mut self, job: Box<dyn Job>) -> Outcome {
         let claims = self.claims.savepoint();
         let (touched, wrote) = (self.touched.len(), self.wrote);
-        let guarded = in_transaction && job.writes();
-        if guarded && let Err(error) = self.statement("SAVEPOINT job") {
-            let kind = failed("writing", &error).kind;
-            job.refuse(kind.clone());
-            return Outcome {
-                failed: Some(kind),
-                ..Outcome::nothing()
-            };
-        }
-        let mut outcome = job.run(self);
+        let rows = self.conn.total_changes();
+        let outcome = job.run(self);
         if outcome.failed.is_some() {
             self.claims.undo_to(claims);
             for id in self.touched.drain(touched..) {
                 self.cache.forget(id);
             }
             self.wrote = wrote;
-            if guarded && !self.conn.is_autocommit() {
-                self.undo_statement(&mut outcome);
+            if self.conn.total_changes() != rows {
+                self.roll_back();
             }
-        } else if guarded && let Err(error) = self.statement("RELEASE job") {
-            // An open savepoint would let a later job take this one back: nothing of this transaction may stand.
-            outcome.failed = Some(failed("writing", &error).kind);
-            self.roll_back();
         }
         outcome
-    }
-
-    fn undo_statement(&mut self, outcome: &mut Outcome) {
-        let undone = self
-            .statement("ROLLBACK TO job")
-            .and_then(|()| self.statement("RELEASE job"));
-        if let Err(error) = undone {
-            outcome.failed = Some(failed("writing", &error).kind);
-            self.roll_back();
-        }
     }
 
     fn statement(&self, text: &str) -> rusqlite::Result<()> {

@@ -253,7 +253,7 @@ impl Engine {
                 .await?;
             match admitted {
                 Admitted::Created(record, _) => {
-                    self.announce(&record);
+                    self.shared.stands(&record);
                     let proposal = self.proposal(&whole(&proposal), proposal.id).await?;
                     return Ok(Some(Decided {
                         proposal,

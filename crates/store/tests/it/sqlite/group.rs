@@ -63,7 +63,7 @@ async fn what_writes_nothing_commits_nothing() {
 }
 
 #[tokio::test]
-async fn a_refused_command_takes_nothing_else_back() {
+async fn a_command_that_fails_after_it_wrote_takes_its_transaction_back_and_each_caller_is_told() {
     let files = tempfile::tempdir().unwrap();
     let store = open_in(files.path(), &TestClock::new()).unwrap().store;
     let other = Connection::open(database(files.path())).unwrap();
@@ -78,7 +78,13 @@ async fn a_refused_command_takes_nothing_else_back() {
         store.admit(admission(3)),
     );
     other.execute_batch("ROLLBACK").unwrap();
-    assert!(matches!(answers.0.await.unwrap(), Admitted::Created(..)));
+    // What was done in its transaction may be repeated; what came behind it was done in the next.
+    let error = answers.0.await.unwrap_err();
+    assert!(error.is_passing(), "{error}");
+    let first = admission(1).action.intent.action;
+    assert!(store.load(first).await.unwrap().is_none());
+    let repeated = store.admit(admission(1)).await.unwrap();
+    assert!(matches!(repeated, Admitted::Created(..)));
     let error = answers.1.await.unwrap_err();
     assert!(
         error.to_string().contains("standing_none_is_settled"),

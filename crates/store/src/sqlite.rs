@@ -569,15 +569,8 @@ mod tests {
             .map_err(fault::while_doing("breaking the batch"))
     }
 
-    // R32: a commit that failed leaves nothing behind, in the file or in memory, and everybody in it is told.
-    #[tokio::test]
-    async fn a_commit_that_fails_takes_its_whole_batch_back() {
-        let worker = (WorkerNonce(1), Span::from_secs(60));
-        let files = tempfile::tempdir().unwrap();
-        let path = files.path().join("factum.db");
-        let opened = SqliteStore::open(Options::new(&path, StoreKeys([1; 32]))).unwrap();
-        let store = opened.store;
-        // The writer is kept busy until both commands have queued, so that they are one batch.
+    /// Keeps the writer busy until it is told to go on, so that what queues meanwhile is one batch.
+    fn keep_busy(store: &SqliteStore) -> (std::sync::mpsc::Sender<()>, Answer<'_, ()>) {
         let (begun, has_begun) = std::sync::mpsc::channel();
         let (go, may_go) = std::sync::mpsc::channel::<()>();
         let busy = store.command(
@@ -590,6 +583,53 @@ mod tests {
             |(), _| {},
         );
         has_begun.recv().unwrap();
+        (go, busy)
+    }
+
+    // R26: what a failed command takes back with it, each caller is told of, and may repeat; what came behind it goes on.
+    #[tokio::test]
+    async fn a_command_that_fails_after_it_wrote_takes_its_batch_back() {
+        let worker = (WorkerNonce(1), Span::from_secs(60));
+        let files = tempfile::tempdir().unwrap();
+        let path = files.path().join("factum.db");
+        let opened = SqliteStore::open(Options::new(&path, StoreKeys([1; 32]))).unwrap();
+        let store = opened.store;
+        let wish = |n| Admission {
+            claim_for: Some(worker),
+            ..admission(n)
+        };
+        // `none` for what is not settled breaks law 8, and the file refuses it.
+        let mut forgotten = wish(2);
+        forgotten.next.step = "none".to_owned();
+        forgotten.next.at = None;
+        let (go, busy) = keep_busy(&store);
+        let (first, second) = (store.admit(wish(1)), store.admit(forgotten));
+        let third = store.admit(wish(3));
+        go.send(()).unwrap();
+        busy.await.unwrap();
+        let error = first.await.unwrap_err();
+        assert!(error.is_passing(), "{error}");
+        let error = second.await.unwrap_err().to_string();
+        assert!(error.contains("standing_none_is_settled"), "{error}");
+        assert!(matches!(third.await.unwrap(), Admitted::Created(..)));
+        for n in [1, 2] {
+            let id = admission(n).action.intent.action;
+            assert!(store.load(id).await.unwrap().is_none());
+            // Its claim went with it: repeated, it is claimed.
+            let created = store.admit(wish(n)).await.unwrap();
+            assert!(matches!(created, Admitted::Created(_, Some(_))));
+        }
+    }
+
+    // R32: a commit that failed leaves nothing behind, in the file or in memory, and everybody in it is told.
+    #[tokio::test]
+    async fn a_commit_that_fails_takes_its_whole_batch_back() {
+        let worker = (WorkerNonce(1), Span::from_secs(60));
+        let files = tempfile::tempdir().unwrap();
+        let path = files.path().join("factum.db");
+        let opened = SqliteStore::open(Options::new(&path, StoreKeys([1; 32]))).unwrap();
+        let store = opened.store;
+        let (go, busy) = keep_busy(&store);
         let wish = || Admission {
             claim_for: Some(worker),
             ..admission(1)

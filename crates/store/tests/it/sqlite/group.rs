@@ -63,44 +63,6 @@ async fn what_writes_nothing_commits_nothing() {
 }
 
 #[tokio::test]
-async fn a_command_that_fails_after_it_wrote_takes_its_transaction_back_and_each_caller_is_told() {
-    let files = tempfile::tempdir().unwrap();
-    let store = open_in(files.path(), &TestClock::new()).unwrap().store;
-    let other = Connection::open(database(files.path())).unwrap();
-    other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    // `none` for what is not settled breaks law 8, and the file refuses it.
-    let mut forgotten = admission(2);
-    forgotten.next = next("none", None);
-    forgotten.claim_for = Some((WORKER, MINUTE));
-    let answers = (
-        store.admit(admission(1)),
-        store.admit(forgotten),
-        store.admit(admission(3)),
-    );
-    other.execute_batch("ROLLBACK").unwrap();
-    // What was done in its transaction may be repeated; what came behind it was done in the next.
-    let error = answers.0.await.unwrap_err();
-    assert!(error.is_passing(), "{error}");
-    let first = admission(1).action.intent.action;
-    assert!(store.load(first).await.unwrap().is_none());
-    let repeated = store.admit(admission(1)).await.unwrap();
-    assert!(matches!(repeated, Admitted::Created(..)));
-    let error = answers.1.await.unwrap_err();
-    assert!(
-        error.to_string().contains("standing_none_is_settled"),
-        "{error}"
-    );
-    assert!(matches!(answers.2.await.unwrap(), Admitted::Created(..)));
-    let gone = admission(2).action.intent.action;
-    assert!(store.load(gone).await.unwrap().is_none());
-    // Its claim went with it: the corrected submission is claimed.
-    let mut corrected = admission(2);
-    corrected.claim_for = Some((WORKER, MINUTE));
-    let created = store.admit(corrected).await.unwrap();
-    assert!(matches!(created, Admitted::Created(_, Some(_))));
-}
-
-#[tokio::test]
 async fn a_writer_that_cannot_begin_says_so_and_goes_on_later() {
     let files = tempfile::tempdir().unwrap();
     let store = open_in(files.path(), &TestClock::new()).unwrap().store;

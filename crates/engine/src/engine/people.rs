@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use factum_core::evidence::Ruling;
-use factum_core::{ActionId, EvidenceId, Fact, State, Timestamp};
+use factum_core::{ActionId, Evidence, EvidenceId, Fact, State, Timestamp};
 use factum_store::{Committed, Record};
 use tokio::sync::mpsc;
 
@@ -66,11 +66,28 @@ impl Engine {
         id: ActionId,
         follows: impl Fn(&Record, Timestamp) -> Result<Option<Fact>, Problem>,
     ) -> Result<Record, Problem> {
+        self.judge_on(id, false, |record, _, at| follows(record, at))
+            .await
+    }
+
+    /// The same on the action and, where that is wanted, on all its evidence.
+    pub(super) async fn judge_on(
+        &self,
+        id: ActionId,
+        on_evidence: bool,
+        follows: impl Fn(&Record, &[Evidence], Timestamp) -> Result<Option<Fact>, Problem>,
+    ) -> Result<Record, Problem> {
         for _ in 0..JUDGED_MAX {
-            // Read before the action, so that nothing in it is later than the judgement.
+            // Read before the action, so that nothing in it is later than the judgement. What is in the evidence beyond the action makes
+            // its version an older one, and nothing is recorded.
             let at = self.shared.store.now().await?;
             let record = self.load(id).await?;
-            let Some(fact) = follows(&record, at)? else {
+            let evidence = if on_evidence {
+                self.shared.store.history(id).await?
+            } else {
+                Vec::new()
+            };
+            let Some(fact) = follows(&record, &evidence, at)? else {
                 return Ok(record);
             };
             let mut facts = Vec::new();

@@ -289,8 +289,8 @@ impl Engine {
         by: &str,
         why: &str,
     ) -> Result<Record, Problem> {
-        let bare = self.bare(&self.load(id).await?).await?;
-        self.judge(id, |record, at| {
+        self.judge_on(id, true, |record, evidence, at| {
+            let bare = Bare::of(&record.action.intent, evidence);
             let (status, _) = self.assess(record);
             verdict_applies(record, &status, &ruling, at, Some(&bare))?;
             Ok(Some(Fact::Verdict(Verdict {

@@ -293,7 +293,7 @@ async fn a_verdict_is_judged_on_what_it_is_recorded_on() {
     let seen = Callback::Positive(Receipt::new("C-9".to_owned()));
     store.fail(Fault::Meanwhile(Fact::CalledBack(seen)));
     let ruled = engine.rule(id, Ruling::DidNotHappen, "ana", "not there");
-    assert_eq!(ruled.await.unwrap_err().code, Code::DoesNotApply);
+    assert_eq!(ruled.await.unwrap_err().code, Code::AgainstEvidence);
     let record = engine.load(id).await.unwrap();
     assert_eq!(record.status().state, State::Succeeded);
     assert!(!kinds(&engine.evidence(id).await.unwrap()).contains(&"verdict"));

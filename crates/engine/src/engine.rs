@@ -15,7 +15,7 @@ use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use factum_core::{ActionId, Conditions, Next, Span, Status, Timestamp, WorkerNonce, decide};
-use factum_store::{Filter, Record, Store};
+use factum_store::{Filter, Record, Restore, Store};
 use factum_transport::{Clock, Transport};
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -113,9 +113,8 @@ impl Engine {
         let contracts = keep_contracts(options.store.as_ref(), &options.destinations).await?;
         let older_identities = older_identities(options.store.as_ref()).await?;
         let restore = options.store.restore().await?;
-        let released = restore
-            .as_ref()
-            .is_none_or(|restore| restore.released.is_some());
+        let held = |restore: &Restore| restore.released.is_none();
+        let released = !restore.as_ref().is_some_and(held);
         let paused = options.store.setting(PAUSED).await?.is_some();
         let accounts = Accounts::load(
             options.keys.clone(),

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::actions::LIMIT_PARAM;
 use crate::app::App;
-use crate::call::Doc;
+use crate::call::{Call, Doc};
 use crate::incoming::{Incoming, person};
 use crate::query::Query;
 use crate::reply::{Failure, Reply, json_reply};
@@ -119,11 +119,8 @@ fn restored(restore: &Restore) -> Value {
     json!({"copy_until": copy_until, "at": rfc3339(restore.at), "released": released})
 }
 
-pub(crate) async fn set_paused(
-    app: &App,
-    mut incoming: Incoming,
-    paused: bool,
-) -> Result<Reply, Failure> {
+pub(crate) async fn set_paused(app: &App, mut incoming: Incoming) -> Result<Reply, Failure> {
+    let paused = incoming.call == Call::Pause;
     let caller = incoming.caller.clone();
     let by = person(&caller, incoming.json_or_default::<ByRequest>().await?.by)?;
     tracing::info!(by, paused, "sends are held, or go on");

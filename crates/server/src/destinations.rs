@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::actions::{AFTER, LIMIT, LIMIT_PARAM};
 use crate::app::App;
 use crate::call::Doc;
-use crate::query::Query;
+use crate::incoming::Incoming;
 use crate::reply::{Failure, Reply, json_reply};
 
 pub(crate) const LIST: Doc = Doc {
@@ -35,7 +35,8 @@ pub(crate) const ONE: Doc = Doc {
     problems: &[Code::UnknownDestination],
 };
 
-pub(crate) fn list(app: &App, tenant: &str, query: &Query) -> Result<Reply, Failure> {
+pub(crate) fn list(app: &App, incoming: &Incoming) -> Result<Reply, Failure> {
+    let (tenant, query) = (&*incoming.caller.tenant, &incoming.query);
     let limit: usize = query.parsed("limit").unwrap_or(LIMIT);
     let after = query.text("after").unwrap_or_default();
     let all = app.factum().engine().destinations_of(tenant);
@@ -57,7 +58,12 @@ pub(crate) fn list(app: &App, tenant: &str, query: &Query) -> Result<Reply, Fail
     )
 }
 
-pub(crate) fn one(app: &App, tenant: &str, name: &str) -> Result<Reply, Failure> {
+pub(crate) fn one(app: &App, incoming: &Incoming) -> Result<Reply, Failure> {
+    named(app, &incoming.caller.tenant, incoming.param("name"))
+}
+
+/// A tenant's destination by its name, or that there is none.
+pub(crate) fn named(app: &App, tenant: &str, name: &str) -> Result<Reply, Failure> {
     match view(app, tenant, name) {
         Some(destination) => json_reply(StatusCode::OK, &destination),
         None => {

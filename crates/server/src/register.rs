@@ -431,7 +431,7 @@ async fn destination_state(
     let request: StateRequest = incoming.json().await?;
     let name = incoming.param("name");
     if app.factum().engine().destination(&tenant, name).is_none() {
-        return crate::destinations::one(app, &tenant, name);
+        return crate::destinations::named(app, &tenant, name);
     }
     let key = key(incoming, tenant);
     if app.factum().engine().entry(&key).await.is_err() {

@@ -152,10 +152,8 @@ async fn carried_out(app: &App, incoming: Incoming) -> Result<Reply, Failure> {
         Call::HeartbeatWork => work::heartbeat(app, incoming).await,
         Call::ReportWork => work::report(app, incoming).await,
         Call::ReturnWork => work::give_back(app, incoming).await,
-        Call::Destinations => destinations::list(app, &incoming.caller.tenant, &incoming.query),
-        Call::Destination => {
-            destinations::one(app, &incoming.caller.tenant, incoming.param("name"))
-        }
+        Call::Destinations => destinations::list(app, &incoming),
+        Call::Destination => destinations::one(app, &incoming),
         Call::Events => events::events(app, incoming).await,
         Call::Webhooks
         | Call::AddWebhook
@@ -167,8 +165,7 @@ async fn carried_out(app: &App, incoming: Incoming) -> Result<Reply, Failure> {
         Call::Deliver => callbacks::deliver(app, incoming).await,
         Call::Callbacks => callbacks::list(app, incoming).await,
         Call::AdminState => admin::state(app).await,
-        Call::Pause => admin::set_paused(app, incoming, true).await,
-        Call::Resume => admin::set_paused(app, incoming, false).await,
+        Call::Pause | Call::Resume => admin::set_paused(app, incoming).await,
         Call::AfterRestore => admin::after_restore(app, incoming).await,
         Call::WouldSend => admin::would_send(app, &incoming.query).await,
         Call::Release => admin::release(app, incoming).await,

@@ -126,10 +126,15 @@ fn write(mut connection: Connection, records: &mpsc::Receiver<Record>, floor: &F
         };
         for (record, fresh) in batch.into_iter().zip(fresh) {
             match record {
-                Record::Intent { durable, .. } => drop(durable.send(fresh)),
+                // Who went away meanwhile needs no answer.
+                Record::Intent { durable, .. } => {
+                    let _ = durable.send(fresh);
+                }
                 Record::Outcome { durable, .. } => {
                     floor.pending.fetch_sub(1, Ordering::Relaxed);
-                    drop(durable.map(|durable| durable.send(())));
+                    if let Some(durable) = durable {
+                        let _ = durable.send(());
+                    }
                 }
             }
         }

@@ -69,6 +69,24 @@ struct Seen {
     first_refusal: Option<String>,
 }
 
+impl Seen {
+    fn count(&mut self, answer: hyper::Result<(StatusCode, Bytes)>, due: Instant) -> Result<()> {
+        match answer {
+            Ok((status, _)) if status.is_success() => {
+                let micros = u64::try_from(due.elapsed().as_micros())?;
+                self.latency.saturating_record(micros.max(1));
+            }
+            Ok((status, body)) => {
+                self.refused += 1;
+                let said = format!("{status} {}", String::from_utf8_lossy(&body));
+                self.first_refusal.get_or_insert(said);
+            }
+            Err(_) => self.lost += 1,
+        }
+        Ok(())
+    }
+}
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
     let options = Options::parse();
@@ -155,23 +173,10 @@ async fn connection(plan: Rc<Plan>) -> Result<()> {
     while let Some((number, due)) = plan.take() {
         tokio::time::sleep_until(due.into()).await;
         let answer = exchange(&mut sender, plan.request(number)?).await;
-        let mut seen = plan.seen.borrow_mut();
-        match answer {
-            Ok((status, _)) if status.is_success() => {
-                let micros = u64::try_from(due.elapsed().as_micros())?;
-                seen.latency.saturating_record(micros.max(1));
-            }
-            Ok((status, body)) => {
-                seen.refused += 1;
-                let said = format!("{status} {}", String::from_utf8_lossy(&body));
-                seen.first_refusal.get_or_insert(said);
-            }
-            Err(_) => {
-                seen.lost += 1;
-                drop(seen);
-                sender = plan.target.connect().await?;
-            }
+        if answer.is_err() {
+            sender = plan.target.connect().await?;
         }
+        plan.seen.borrow_mut().count(answer, due)?;
     }
     Ok(())
 }

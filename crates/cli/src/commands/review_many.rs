@@ -292,7 +292,7 @@ fn matched(found: &Value, out: Out) {
         ));
     }
     let missing = found["not_found"].as_array().map_or(0, Vec::len);
-    out.note(&format!("{missing} are in no row"));
+    out.note(format!("{missing} are in no row"));
     results(found, out);
 }
 
@@ -309,7 +309,7 @@ fn incident(args: &IncidentArgs, found: &Value, out: Out) {
             one["summary"].as_str().unwrap_or_default()
         ));
     }
-    out.note(&format!(
+    out.note(format!(
         "nothing is recorded yet; to rule {} on all of these, add --confirm {}",
         args.verdict.name(),
         render::text(found, "digest")

@@ -64,6 +64,14 @@ pub(super) fn body(operation: &str) -> Option<Value> {
         | "resume"
         | "release" => json!({"by": "ben"}),
         "after_restore" => json!({"copy_until": "2026-11-29T03:00:00Z", "by": "ben"}),
+        _ => return of_the_register(operation),
+    };
+    Some(body)
+}
+
+/// The same for what stands beside actions.
+fn of_the_register(operation: &str) -> Option<Value> {
+    let body = match operation {
         "add_tenant" => json!({"name": "acme", "about": "Acme Ltd.", "why": "a new customer"}),
         "add_principal" => json!({"name": "night-agent", "until": "2099-06-30T00:00:00Z"}),
         "add_grant" => json!({

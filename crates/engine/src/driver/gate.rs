@@ -69,6 +69,8 @@ pub struct Gate {
     /// Tokens in millionths, so that refilling keeps its remainder.
     tokens: i64,
     refilled_at: Option<Timestamp>,
+    /// Of a millionth, in millionths.
+    rest: i64,
     advised_until: Option<Timestamp>,
     failures: u32,
     open_until: Option<Timestamp>,
@@ -115,6 +117,7 @@ impl Gate {
             in_flight: BTreeSet::new(),
             tokens: i64::from(settings.burst.max(1)) * WHOLE,
             refilled_at: None,
+            rest: 0,
             advised_until: None,
             failures: 0,
             open_until: None,
@@ -270,11 +273,15 @@ impl Gate {
         if self.settings.per_second == 0 {
             return;
         }
-        let since = self.refilled_at.map_or(Span::ZERO, |at| now.since(at));
-        let gained = i128::from(since.as_micros()) * i128::from(self.rate()) / i128::from(WHOLE);
-        let gained = i64::try_from(gained).unwrap_or(i64::MAX);
+        let at = *self.refilled_at.get_or_insert(now);
+        let since = i128::from(now.since(at).as_micros().max(0));
+        // What is no whole millionth yet counts the next time: whoever asks often must not lose it.
+        let whole = i128::from(WHOLE);
+        let gained = since * i128::from(self.rate()) + i128::from(self.rest);
+        self.rest = i64::try_from(gained % whole).unwrap_or(0);
+        let gained = i64::try_from(gained / whole).unwrap_or(i64::MAX);
         self.tokens = self.tokens.saturating_add(gained).min(self.burst());
-        self.refilled_at = Some(self.refilled_at.map_or(now, |at| at.max(now)));
+        self.refilled_at = Some(at.max(now));
     }
 }
 
@@ -358,6 +365,29 @@ mod tests {
         assert_eq!(in_flight, 5);
         assert!(begun <= 3 + 9, "{begun} in a second, with a burst of three");
         assert!(begun >= 3 + 6, "{begun} in a second");
+    }
+
+    #[test]
+    fn a_rate_that_is_asked_for_all_the_time_is_refilled_all_the_same() {
+        let micros = |n: i64| Timestamp::from_micros(n);
+        let mut gate = Gate::new(GateSettings {
+            per_second: 1,
+            burst: 1,
+            in_flight_max: 1_000,
+            ..GateSettings::default()
+        });
+        let share = Share {
+            workers: 3,
+            before: 0,
+        };
+        gate.share(share, micros(0), Span::from_secs(60));
+        assert_eq!(gate.enter(action(1), micros(0)), Ok(()));
+        let again = gate.room(micros(0)).unwrap_err();
+        // A worker's part of the rate is a third of a millionth in a microsecond.
+        for n in 1..2_000 {
+            assert!(gate.room(micros(2 * n)).is_err());
+        }
+        assert!(gate.room(again).is_ok(), "no later than was said first");
     }
 
     #[test]

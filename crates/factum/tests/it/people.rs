@@ -129,7 +129,7 @@ async fn verdicts_that_do_not_apply_are_refused() {
             .unwrap_err();
         assert_eq!(
             (refused.code, refused.action),
-            (Code::DoesNotApply, Some(id))
+            (Code::AgainstEvidence, Some(id))
         );
     }
     let missing = "act_00000000000000000000000000".parse().unwrap();

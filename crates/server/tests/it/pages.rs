@@ -20,7 +20,12 @@ const LISTINGS: &[(&str, &str, &str, &str)] = &[
 ];
 
 /// Listings that need more than this world has; each is paged through in tests of its own.
-const ELSEWHERE: &[&str] = &["/v1/callbacks", "/v1/corrections", "/v1/admin/would-send"];
+const ELSEWHERE: &[&str] = &[
+    "/v1/callbacks",
+    "/v1/corrections",
+    "/v1/admin/would-send",
+    "/v1/events",
+];
 
 /// Five of everything.
 async fn furnished() -> World {

@@ -54,6 +54,7 @@ impl Out {
     }
 
     /// How far a long run is, on standard error whatever the form of the result.
+    #[cfg(feature = "proof")]
     pub(crate) fn progress(self, text: impl Display) {
         let _ = writeln!(std::io::stderr(), "{text}");
     }

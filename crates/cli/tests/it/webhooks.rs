@@ -118,6 +118,7 @@ fn told(posts: &[Post]) -> Vec<String> {
     told
 }
 
+// B166: also after the server that posted it died.
 #[test]
 fn a_server_that_is_killed_between_feed_and_post_loses_no_change() {
     let bed = Bed::start();

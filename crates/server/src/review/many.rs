@@ -89,6 +89,9 @@ pub(crate) const VERDICTS_MAX: usize = 500;
 /// How far apart a destination's idea of when something was made may lie from ours, where nothing is said.
 const WITHIN_S: u64 = 300;
 
+/// The longest that a row may lie beside an action, in seconds: thirty days.
+pub(crate) const WITHIN_MAX_S: u64 = 30 * 86_400;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CheckManyRequest {
@@ -271,7 +274,11 @@ pub(crate) async fn matched(app: &App, mut incoming: Incoming) -> Result<Reply, 
         from: instant("/from", request.from)?,
         until: instant("/until", request.until)?,
     };
-    let within = request.within_s.unwrap_or(WITHIN_S).min(30 * 86_400);
+    let within = request.within_s.unwrap_or(WITHIN_S);
+    if within > WITHIN_MAX_S {
+        let rule = format!("it is more than {WITHIN_MAX_S} seconds");
+        return Err(wrong("/within_s", rule, "name a shorter time"));
+    }
     let within = Span::from_secs(i64::try_from(within).unwrap_or(0));
     let engine = app.factum().engine();
     let found = engine

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::request::{WHOLE_MAX, body, spoken, whole};
+use super::request::{body, spoken, whole};
 use super::{boolean, count, id, instant, list, named, nullable, object, said, text, words};
-use crate::review::{VERDICTS, VERDICTS_MAX};
+use crate::review::{VERDICTS, VERDICTS_MAX, WITHIN_MAX_S};
 
 pub(super) fn schemas() -> Vec<(&'static str, Value)> {
     let proposed = [
@@ -166,7 +166,7 @@ fn match_request() -> Value {
             (
                 "within_s",
                 said(
-                    whole(0, WHOLE_MAX),
+                    whole(0, WITHIN_MAX_S),
                     "How many seconds a row's time may lie beside the action's; 300 where nothing is said.",
                 ),
                 false,

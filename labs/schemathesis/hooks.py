@@ -28,7 +28,9 @@ def excused(problem):
         # Whether a verdict may have a receipt depends on the verdict.
         or (problem.get("member") == "/receipt" and "says nothing about an effect" in rule)
         # What an export has to look like depends on the form that is named beside it.
-        or (problem.get("member") == "/export" and problem.get("code") == "F1003")
+        or (re.match("/export|/columns", problem.get("member", "")) and problem.get("code") == "F1003")
+        # The pattern of an id allows a first character that no id of 128 bits begins with.
+        or "is `pro_` followed by 26 characters" in rule
         # Years that RFC 3339 can write and no clock shows.
         or (problem.get("code") == "F1003" and "is no instant" in rule)
     )
@@ -37,6 +39,9 @@ def excused(problem):
 @schemathesis.check
 def valid_data_is_taken(ctx, response, case):
     """positive_data_acceptance, but for the refusals above."""
+    # What is not kept any more is known to the store alone.
+    if response.status_code == 410:
+        return None
     if response.status_code in (400, 422):
         try:
             problem = response.json()
@@ -73,3 +78,10 @@ def map_body(ctx, body):
         if body.get("destination") == PLACES["destination"] and in_form(body.get("operation")):
             body["operation"] = "neither.sync"
     return body
+
+
+@schemathesis.hook
+def before_call(ctx, case, kwargs):
+    """Nor in the phases that make their requests from examples."""
+    if case.query and str(case.query.get("wait", "")).isdigit() and 1 < int(case.query["wait"]) <= 60:
+        case.query["wait"] = 1

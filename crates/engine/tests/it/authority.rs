@@ -173,12 +173,20 @@ enum Does {
         happened: bool,
         foreign: bool,
     },
-    /// Whoever asks is suspended, or resumed.
-    Who { active: bool },
+    /// Whoever asks is suspended or resumed, or revoked for good.
+    Who { standing: Standing },
     /// Everything of the tenant is suspended, or resumed.
     Tenant { active: bool },
     /// The destination is switched off, or on.
     Place { active: bool },
+}
+
+fn switched(active: bool) -> Standing {
+    if active {
+        Standing::Active
+    } else {
+        Standing::Suspended
+    }
 }
 
 fn does() -> impl Strategy<Value = (bool, Does)> {
@@ -190,7 +198,10 @@ fn does() -> impl Strategy<Value = (bool, Does)> {
             .prop_map(|(nth, happened, foreign)| Does::Rule { nth, happened, foreign }),
         2 => (0u8..4).prop_map(|key| Does::Propose { key }),
         3 => (any::<u8>(), any::<bool>()).prop_map(|(nth, foreign)| Does::Approve { nth, foreign }),
-        1 => any::<bool>().prop_map(|active| Does::Who { active }),
+        1 => prop_oneof![
+            3 => any::<bool>().prop_map(switched),
+            1 => Just(Standing::Revoked),
+        ].prop_map(|standing| Does::Who { standing }),
         1 => any::<bool>().prop_map(|active| Does::Tenant { active }),
         1 => any::<bool>().prop_map(|active| Does::Place { active }),
     ];
@@ -272,12 +283,7 @@ impl Two {
         Ok(id)
     }
 
-    async fn stand(&self, kind: Kind, tenant: &str, name: &str, active: bool) {
-        let standing = if active {
-            Standing::Active
-        } else {
-            Standing::Suspended
-        };
+    async fn stand(&self, kind: Kind, tenant: &str, name: &str, standing: Standing) {
         let key = EntryKey::new(kind, tenant, name);
         let changed = self.engine.change_entry(&key, REASON, |entry| {
             Ok(Some(if kind == Kind::Tenant {
@@ -286,6 +292,9 @@ impl Two {
                 body.text()
             } else if kind == Kind::Principal {
                 let mut body = PrincipalEntry::read(&entry.body).unwrap();
+                if body.standing == Standing::Revoked {
+                    return Ok(None);
+                }
                 body.standing = standing;
                 body.text()
             } else {
@@ -359,7 +368,9 @@ impl Two {
                 let whose = if *foreign { other } else { tenant };
                 self.approve(tenant, whose, *nth).await;
             }
-            Does::Who { active } => self.stand(Kind::Principal, tenant, "boss", *active).await,
+            Does::Who { standing } => {
+                self.stand(Kind::Principal, tenant, "boss", *standing).await;
+            }
             Does::Submit { key } => {
                 // What a key stands for never changes; the answers to half of them are lost.
                 let word = if key % 2 == 0 { "lose" } else { "do" };
@@ -409,10 +420,13 @@ impl Two {
                     assert!(refused.contains(&problem.code), "{problem}");
                 }
             }
-            Does::Tenant { active } => self.stand(Kind::Tenant, tenant, tenant, *active).await,
+            Does::Tenant { active } => {
+                self.stand(Kind::Tenant, tenant, tenant, switched(*active))
+                    .await;
+            }
             Does::Place { active } => {
-                self.stand(Kind::Destination, tenant, "place", *active)
-                    .await
+                self.stand(Kind::Destination, tenant, "place", switched(*active))
+                    .await;
             }
         }
     }

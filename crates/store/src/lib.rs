@@ -24,9 +24,13 @@ pub mod postgres;
 pub mod record;
 pub mod register;
 pub mod report;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub mod seal;
 mod shared;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod texts;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub mod transfer;
 mod twins;

@@ -49,7 +49,9 @@ use crate::record::{
 };
 use crate::register::{Change, Entry, EntryFilter, EntryKey, EntryVersion, Registered};
 use crate::report::{Delivered, KeptReport, Name, Report, ReportFilter};
+use crate::seal::Seals;
 use crate::shared::{self, Claims, Fence};
+use crate::texts::{Penned, sealed_change};
 use crate::{Answer, Store, StoreError, StoreErrorKind};
 
 pub use self::transfer::export;
@@ -63,6 +65,8 @@ pub struct Options {
     pub path: PathBuf,
     /// The secret that checksums are made with.
     pub keys: StoreKeys,
+    /// Seals content before it is written.
+    pub seals: Seals,
     /// The wall clock.
     pub clock: Clock,
     /// Threads that read.
@@ -72,12 +76,13 @@ pub struct Options {
 }
 
 impl Options {
-    /// The defaults for this file: the system's clock, two readers, no bound.
+    /// The defaults for this file: the system's clock, two readers, no bound, nothing sealed.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>, keys: StoreKeys) -> Self {
         Self {
             path: path.into(),
             keys,
+            seals: Seals::off(),
             clock: system_clock(),
             readers: 2,
             bytes_max: None,
@@ -111,6 +116,7 @@ pub struct SqliteStore {
     lock: Arc<Mutex<Option<Lock>>>,
     /// A restore is in the file, or may be. Most stores never see one, and every submission asks.
     restored: AtomicBool,
+    seals: Seals,
 }
 
 impl SqliteStore {
@@ -262,9 +268,10 @@ impl Store for SqliteStore {
     }
 
     fn admit(&self, admission: Admission) -> Answer<'_, Admitted> {
+        let prepared = ops::Prepared::of(&self.seals, admission);
         self.command(
             (ops::ADMITTING, Kind::Writes),
-            move |work| ops::admit(work, admission),
+            move |work| ops::admit(work, prepared),
             |answer, claims| {
                 if let Admitted::Created(_, Some(claim)) = answer {
                     claims.release(claim.action, claim.token);
@@ -352,6 +359,7 @@ impl Store for SqliteStore {
     }
 
     fn record(&self, id: ActionId, facts: Vec<Fact>) -> Answer<'_, Option<Recorded>> {
+        let facts = Penned::of(&self.seals, id, facts);
         self.command(
             (ops::RECORDING, Kind::Writes),
             move |work| ops::record(work, id, facts),
@@ -365,6 +373,7 @@ impl Store for SqliteStore {
         version: u64,
         facts: Vec<Fact>,
     ) -> Answer<'_, Option<Committed>> {
+        let facts = Penned::of(&self.seals, id, facts);
         self.command(
             (ops::RECORDING, Kind::Writes),
             move |work| ops::record_at(work, id, version, facts),
@@ -379,6 +388,7 @@ impl Store for SqliteStore {
         next: NextRow,
     ) -> Answer<'a, Committed> {
         let fence = Fence::of(claim);
+        let facts = Penned::of(&self.seals, fence.action, facts);
         self.command(
             (ops::COMMITTING, Kind::Writes),
             move |work| ops::commit(work, fence, facts, next),
@@ -452,6 +462,10 @@ impl Store for SqliteStore {
     }
 
     fn change(&self, changes: Vec<Change>) -> Answer<'_, Registered> {
+        let sealed = changes
+            .iter()
+            .map(|change| sealed_change(&self.seals, change));
+        let changes: Vec<Change> = sealed.collect();
         self.command(
             (register::CHANGING, Kind::Writes),
             move |work| register::change(work, &changes),

@@ -68,7 +68,7 @@ pub(super) fn open(options: Options) -> Result<Opened, StoreError> {
 
 /// Checks the files and makes them ours.
 fn take(options: &Options, folder: &Path) -> Result<Taken, StoreError> {
-    let sums = Sums::new(&options.keys);
+    let sums = Sums::new(&options.keys, &options.seals);
     let beside_path = tail::path(folder);
     let Files { conn, meta, beside } = read_files(options, &sums, &beside_path)?;
     let last = match beside {
@@ -142,6 +142,7 @@ fn start(options: &Options, lock: Lock, taken: Taken) -> Result<Opened, StoreErr
             damaged,
             lock,
             restored: AtomicBool::new(restored),
+            seals: options.seals.clone(),
         },
         restored: taken.sign.is_some(),
         restored_because: taken.sign,

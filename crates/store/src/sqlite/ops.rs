@@ -1,6 +1,6 @@
 //! What each command does to the file. Every one checks before it writes, so that a refusal leaves nothing behind.
 
-use factum_core::{ActionId, Fact, Span, Timestamp};
+use factum_core::{ActionId, Span, Timestamp};
 
 use super::fault::{failed, is_primary_key, while_doing};
 use super::kept;
@@ -11,8 +11,11 @@ use super::row::{self, Standing, damaged};
 use super::twins;
 use super::writer::Work;
 use crate::record::{Admission, Admitted, Claimed, Committed, NextRow, Record, Recorded, Restore};
+use crate::register::Change;
 use crate::report::Name;
+use crate::seal::Seals;
 use crate::shared::Fence;
+use crate::texts::{ActionTexts, Penned, sealed_change};
 use crate::{StoreError, matching, shared};
 
 pub(super) const ADMITTING: &str = "recording an action";
@@ -25,8 +28,36 @@ pub(super) const SETTING: &str = "changing a setting";
 pub(super) const NAMING: &str = "naming an action";
 pub(super) const KEEPING: &str = "keeping a contract";
 
+/// A submission, with its confidential texts as they are written.
+pub(super) struct Prepared {
+    admission: Admission,
+    texts: ActionTexts,
+    facts: Vec<String>,
+    entries: Vec<Change>,
+}
+
+impl Prepared {
+    /// Seals them: in the submitting task, not in the one thread that writes.
+    pub(super) fn of(seals: &Seals, admission: Admission) -> Self {
+        let id = admission.action.intent.action;
+        let entries = admission.entries.iter();
+        Self {
+            texts: ActionTexts::of(seals, &admission.action),
+            facts: Penned::of(seals, id, admission.facts.clone()).texts,
+            entries: entries.map(|change| sealed_change(seals, change)).collect(),
+            admission,
+        }
+    }
+}
+
 /// Records a new action, or joins the one that its identity names.
-pub(super) fn admit(work: &mut Work, admission: Admission) -> Result<Admitted, StoreError> {
+pub(super) fn admit(work: &mut Work, prepared: Prepared) -> Result<Admitted, StoreError> {
+    let Prepared {
+        admission,
+        texts,
+        facts,
+        entries,
+    } = prepared;
     shared::sound(&admission)?;
     let sql = |error: rusqlite::Error| {
         if is_primary_key(&error) {
@@ -43,12 +74,11 @@ pub(super) fn admit(work: &mut Work, admission: Admission) -> Result<Admitted, S
     if let Some(held_off) = twins::before(work, &admission)? {
         return Ok(held_off);
     }
-    if !row::insert_action(&work.conn, &work.sums, &admission.action).map_err(sql)? {
+    if !row::insert_action(&work.conn, &work.sums, &admission.action, &texts).map_err(sql)? {
         return join(work, &admission);
     }
     let now = work.now();
     let (guard, digest) = (admission.twins, crate::twins::digest(&admission.action));
-    let entries = admission.entries.clone();
     let (wish, mut names) = (admission.claim_for, admission.names.clone());
     names.extend(matching::names_of(&admission.facts));
     let (mut record, evidence, news) = shared::admitted(admission, now);
@@ -56,7 +86,7 @@ pub(super) fn admit(work: &mut Work, admission: Admission) -> Result<Admitted, S
     let id = record.id();
     work.touch(id);
     row::insert_standing(&work.conn, &work.sums, &Standing::of(&record)).map_err(sql)?;
-    for one in &evidence {
+    for one in evidence.iter().zip(&facts) {
         row::insert_evidence(&work.conn, &work.sums, id, one).map_err(sql)?;
     }
     notices::of_action(work, &record, &news, now).map_err(sql)?;
@@ -122,13 +152,13 @@ pub(super) fn claim(work: &mut Work, id: ActionId, lease: Span) -> Result<Claime
 pub(super) fn record(
     work: &mut Work,
     id: ActionId,
-    facts: Vec<Fact>,
+    facts: Penned,
 ) -> Result<Option<Recorded>, StoreError> {
     let Some(record) = work.take(id, RECORDING)? else {
         return Ok(None);
     };
     let now = work.now();
-    if facts.is_empty() {
+    if facts.facts.is_empty() {
         let unchanged = shared::nothing_recorded(&record, now);
         work.keep(record);
         return Ok(Some(unchanged));
@@ -149,7 +179,7 @@ pub(super) fn record_at(
     work: &mut Work,
     id: ActionId,
     version: u64,
-    facts: Vec<Fact>,
+    facts: Penned,
 ) -> Result<Option<Committed>, StoreError> {
     let Some(current) = work.take(id, RECORDING)? else {
         return Ok(None);
@@ -166,7 +196,7 @@ pub(super) fn record_at(
 pub(super) fn commit(
     work: &mut Work,
     fence: Fence,
-    facts: Vec<Fact>,
+    facts: Penned,
     next: NextRow,
 ) -> Result<Committed, StoreError> {
     let now = work.now();
@@ -176,11 +206,11 @@ pub(super) fn commit(
     let Some(record) = work.take(fence.action, COMMITTING)? else {
         return Ok(Committed::Stale);
     };
-    let moved = shared::rests_on_subject(&facts)
+    let moved = shared::rests_on_subject(&facts.facts)
         && row::is_overtaken(&work.conn, &record.action).map_err(while_doing(COMMITTING))?
             != fence.overtaken;
     let moved = moved
-        || shared::rests_on_authority(&facts)
+        || shared::rests_on_authority(&facts.facts)
             && !register::is_under(&work.conn, fence.under).map_err(while_doing(COMMITTING))?;
     if moved || record.version != fence.version {
         work.keep(record);
@@ -194,11 +224,11 @@ fn append(
     work: &mut Work,
     record: Record,
     now: Timestamp,
-    facts: Vec<Fact>,
+    facts: Penned,
     next: NextRow,
     doing: &'static str,
 ) -> Result<Recorded, StoreError> {
-    let names = matching::names_of(&facts);
+    let names = matching::names_of(&facts.facts);
     if names.is_empty() {
         return append_only(work, record, now, facts, next, doing);
     }
@@ -250,12 +280,13 @@ pub(super) fn append_only(
     work: &mut Work,
     mut record: Record,
     now: Timestamp,
-    facts: Vec<Fact>,
+    facts: Penned,
     next: NextRow,
     doing: &'static str,
 ) -> Result<Recorded, StoreError> {
     let id = record.id();
     work.touch(id);
+    let Penned { facts, texts } = facts;
     let (recorded, evidence, news) = shared::append(&mut record, now, facts, next);
     let sql = while_doing(doing);
     let standing = Standing::of(&record);
@@ -263,7 +294,7 @@ pub(super) fn append_only(
         let how = "the row of how it stands was changed by another hand".to_owned();
         return Err(damaged(doing, id, how));
     }
-    for one in &evidence {
+    for one in evidence.iter().zip(&texts) {
         row::insert_evidence(&work.conn, &work.sums, id, one).map_err(&sql)?;
     }
     notices::of_action(work, &record, &news, now).map_err(&sql)?;

@@ -14,6 +14,7 @@ use crate::register::{
     Change, Changed, Entry, EntryFilter, EntryKey, EntryVersion, Kind, Registered, are_distinct,
     makes_edition,
 };
+use crate::texts::{opened_body, sealed_change};
 use crate::{StoreError, StoreErrorKind, shared};
 
 pub(super) const CHANGING: &str = "changing the register";
@@ -22,7 +23,7 @@ pub(super) const READING: &str = "reading the register";
 const ENTRY_COLUMNS: usize = 12;
 const VERSION_COLUMNS: usize = 9;
 
-/// Changes entries, all or none.
+/// Changes entries, all or none. Their bodies are as they are written.
 pub(super) fn change(work: &mut Work, changes: &[Change]) -> Result<Registered, StoreError> {
     let sql = while_doing(CHANGING);
     if !fit(&work.conn, changes).map_err(&sql)? {
@@ -238,7 +239,7 @@ fn versions(
         {
             return Err(damaged(format!("a version of {}", what(key))));
         }
-        found.push(version(row).map_err(&sql)?);
+        found.push(version(sums, key, row).map_err(&sql)??);
     }
     Ok(found)
 }
@@ -282,6 +283,7 @@ pub(super) fn put(
             by: version.changed.by,
             why: version.changed.why,
         };
+        let change = sealed_change(&sums.seals, &change);
         write(conn, sums, &change, version.changed.at)?;
     }
     Ok(())
@@ -320,7 +322,10 @@ fn what(key: &EntryKey) -> String {
 }
 
 fn damaged(what: String) -> StoreError {
-    let how = HOW.to_owned();
+    unreadable(what, HOW.to_owned())
+}
+
+fn unreadable(what: String, how: String) -> StoreError {
     StoreError::new(READING, StoreErrorKind::Corrupt { what, how })
 }
 
@@ -418,22 +423,35 @@ fn entry(sums: &Sums, kind: Kind, row: &Row) -> rusqlite::Result<Result<Entry, S
     let (Ok(lane), true) = (lane, whole) else {
         return Ok(Err(damaged(what(&EntryKey::new(kind, tenant, id)))));
     };
+    let key = EntryKey::beside(lane, kind, tenant, id);
+    let body = match opened_body(&sums.seals, &key, row.get(5)?) {
+        Ok(body) => body,
+        Err(how) => return Ok(Err(unreadable(what(&key), how))),
+    };
     Ok(Ok(Entry {
-        key: EntryKey::beside(lane, kind, tenant, id),
+        key,
         version: unsigned(row, 4)?,
-        body: row.get(5)?,
+        body,
         label: row.get(6)?,
         due: row.get::<_, Option<i64>>(7)?.map(Timestamp::from_micros),
         changed: changed(row, 8)?,
     }))
 }
 
-fn version(row: &Row) -> rusqlite::Result<EntryVersion> {
-    Ok(EntryVersion {
+fn version(
+    sums: &Sums,
+    key: &EntryKey,
+    row: &Row,
+) -> rusqlite::Result<Result<EntryVersion, StoreError>> {
+    let body = match opened_body(&sums.seals, key, row.get(4)?) {
+        Ok(body) => body,
+        Err(how) => return Ok(Err(unreadable(format!("a version of {}", what(key)), how))),
+    };
+    Ok(Ok(EntryVersion {
         version: unsigned(row, 3)?,
-        body: row.get(4)?,
+        body,
         changed: changed(row, 5)?,
-    })
+    }))
 }
 
 fn changed(row: &Row, from: usize) -> rusqlite::Result<Changed> {

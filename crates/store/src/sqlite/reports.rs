@@ -10,9 +10,9 @@ use super::ops;
 use super::row::{signed, unsigned};
 use super::sums::{Sum, Sums};
 use super::writer::Work;
-use crate::encoding::{read_readings, readings_text};
 use crate::matching::{self, Known, REPORTS_MAX, Shelf};
 use crate::report::{Delivered, KeptReport, Report, ReportFilter, ReportId, Site};
+use crate::texts::{Penned, opened_report, sealed_report};
 use crate::{StoreError, StoreErrorKind, shared};
 
 pub(super) const DELIVERING: &str = "keeping a report";
@@ -81,6 +81,7 @@ impl Shelf for OnFile<'_> {
         let record = ops::held(self.work, id, self.doing)?;
         let now = self.work.now();
         let next = shared::decide_anew(now);
+        let facts = Penned::of(&self.work.sums.seals, id, facts);
         ops::append_only(self.work, record, now, facts, next, self.doing).map(|_| ())
     }
 }
@@ -130,7 +131,7 @@ fn known_by(conn: &Connection, sums: &Sums, name: &[u8; 32]) -> rusqlite::Result
     Ok(found)
 }
 
-fn report_sum(sums: &Sums, kept: &KeptReport, readings: &str) -> Sum {
+fn report_sum(sums: &Sums, kept: &KeptReport, (readings, body): &(String, Vec<u8>)) -> Sum {
     let report = &kept.report;
     let action = kept.action.map(|id| (lane(id), id.to_bytes()));
     fn text(text: &str) -> ValueRef<'_> {
@@ -144,7 +145,7 @@ fn report_sum(sums: &Sums, kept: &KeptReport, readings: &str) -> Sum {
             text(&report.site.tenant),
             text(&report.site.destination),
             text(readings),
-            ValueRef::Blob(&report.body),
+            ValueRef::Blob(body),
             action.map_or(ValueRef::Null, |(lane, _)| ValueRef::Integer(lane)),
             action
                 .as_ref()
@@ -159,7 +160,7 @@ fn insert(
     at: Timestamp,
     report: Report,
 ) -> rusqlite::Result<KeptReport> {
-    let readings = readings_text(&report.readings);
+    let texts = sealed_report(&sums.seals, &report);
     let mut kept = KeptReport {
         no: 0,
         at,
@@ -175,9 +176,9 @@ fn insert(
                 at.as_micros(),
                 report.site.tenant,
                 report.site.destination,
-                readings,
-                report.body,
-                report_sum(sums, &kept, &readings),
+                texts.0,
+                texts.1,
+                report_sum(sums, &kept, &texts),
             ],
             |row| unsigned(row, 0),
         )?;
@@ -190,13 +191,15 @@ fn insert(
 }
 
 fn update(conn: &Connection, sums: &Sums, kept: &KeptReport) -> rusqlite::Result<()> {
-    let readings = readings_text(&kept.report.readings);
+    let texts = sealed_report(&sums.seals, &kept.report);
     conn.prepare_cached(include_str!("sql/report_match.sql"))?
         .execute(params![
             signed(kept.no),
             kept.action.map(lane),
             kept.action.map(ActionId::to_bytes),
-            report_sum(sums, kept, &readings),
+            report_sum(sums, kept, &texts),
+            texts.0,
+            texts.1,
         ])?;
     Ok(())
 }
@@ -254,8 +257,9 @@ fn kept(sums: &Sums, row: &Row) -> rusqlite::Result<Option<KeptReport>> {
     if !sums.holds("report", row, REPORT_COLUMNS)? {
         return Ok(None);
     }
-    let readings: String = row.get(4)?;
-    let Ok(readings) = read_readings(&readings) else {
+    let id = ReportId(row.get(0)?);
+    let texts = (row.get(4)?, row.get(5)?);
+    let Ok((readings, body)) = opened_report(&sums.seals, &id, texts) else {
         return Ok(None);
     };
     let action: Option<[u8; 16]> = row.get(7)?;
@@ -263,13 +267,13 @@ fn kept(sums: &Sums, row: &Row) -> rusqlite::Result<Option<KeptReport>> {
         no: unsigned(row, 9)?,
         at: Timestamp::from_micros(row.get(1)?),
         report: Report {
-            id: ReportId(row.get(0)?),
+            id,
             site: Site {
                 tenant: row.get(2)?,
                 destination: row.get(3)?,
             },
             readings,
-            body: row.get(5)?,
+            body,
         },
         action: action.map(ActionId::from_bytes),
     }))
@@ -301,7 +305,7 @@ pub(super) fn all(conn: &Connection, sums: &Sums) -> Result<Vec<KeptReport>, Sto
 /// Writes a report as it was kept elsewhere.
 pub(super) fn put(conn: &Connection, sums: &Sums, kept: &KeptReport) -> rusqlite::Result<()> {
     let report = &kept.report;
-    let readings = readings_text(&report.readings);
+    let texts = sealed_report(&sums.seals, report);
     conn.prepare_cached(include_str!("sql/report_import.sql"))?
         .execute(params![
             signed(kept.no),
@@ -309,11 +313,11 @@ pub(super) fn put(conn: &Connection, sums: &Sums, kept: &KeptReport) -> rusqlite
             kept.at.as_micros(),
             report.site.tenant,
             report.site.destination,
-            readings,
-            report.body,
+            texts.0,
+            texts.1,
             kept.action.map(lane),
             kept.action.map(ActionId::to_bytes),
-            report_sum(sums, kept, &readings),
+            report_sum(sums, kept, &texts),
         ])?;
     let mut name_insert = conn.prepare_cached(include_str!("sql/report_name_insert.sql"))?;
     for known in matching::names_on(report) {

@@ -8,9 +8,10 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::fault::{failed, while_doing};
 use super::sums::{Sum, Sums};
-use crate::encoding::{Fixed, fact_text, head_text, read_fact, read_head};
+use crate::encoding::{Fixed, read_head};
 use crate::record::{Action, NextRow, Record, identity_text};
 use crate::shared::Overtaker;
+use crate::texts::{ActionTexts, opened_fact};
 use crate::{StoreError, StoreErrorKind};
 
 const ACTION_COLUMNS: usize = 13;
@@ -87,11 +88,11 @@ pub(super) fn insert_action(
     conn: &Connection,
     sums: &Sums,
     action: &Action,
+    texts: &ActionTexts,
 ) -> rusqlite::Result<bool> {
     let id = action.intent.action;
     let bytes = id.to_bytes();
     let name = identity_text(&action.identity);
-    let head = head_text(action);
     let content = &action.content;
     let talk = content.conversation.as_ref().map(|talk| talk.id.as_str());
     let (subject, place) = subject_columns(action);
@@ -106,9 +107,9 @@ pub(super) fn insert_action(
             text(&action.scope.tenant),
             text(&name),
             talk.map_or(ValueRef::Null, text),
-            text(&content.params),
-            text(&content.payload),
-            text(&head),
+            text(&texts.params),
+            text(&texts.payload),
+            text(&texts.head),
             ValueRef::Null,
         ],
     );
@@ -123,9 +124,9 @@ pub(super) fn insert_action(
             action.scope.tenant,
             name,
             talk,
-            content.params,
-            content.payload,
-            head,
+            texts.params,
+            texts.payload,
+            texts.head,
             sum,
             subject,
             place,
@@ -229,9 +230,8 @@ pub(super) fn insert_evidence(
     conn: &Connection,
     sums: &Sums,
     id: ActionId,
-    evidence: &Evidence,
+    (evidence, fact): (&Evidence, &String),
 ) -> rusqlite::Result<()> {
-    let fact = fact_text(&evidence.fact);
     let kind = evidence.fact.kind();
     let (no, at) = (signed(evidence.id.0), evidence.at.as_micros());
     let bytes = id.to_bytes();
@@ -243,7 +243,7 @@ pub(super) fn insert_evidence(
             ValueRef::Integer(no),
             ValueRef::Integer(at),
             text(kind),
-            text(&fact),
+            text(fact),
             ValueRef::Null,
             ValueRef::Null,
         ],
@@ -317,16 +317,24 @@ fn read_action(
             if !sums.holds("action", row, ACTION_COLUMNS)? {
                 return Ok(Err("its fixed row does not match its checksum".to_owned()));
             }
-            let head: String = row.get(10)?;
+            let written = ActionTexts {
+                params: row.get(8)?,
+                payload: row.get(9)?,
+                head: row.get(10)?,
+            };
+            let texts = match written.open(&sums.seals, id) {
+                Ok(texts) => texts,
+                Err(how) => return Ok(Err(how)),
+            };
             let fixed = Fixed {
                 id,
                 identity: IdentityHash(row.get(2)?),
                 fingerprint: Fingerprint(row.get(3)?),
                 contract: row.get(4)?,
-                params: row.get(8)?,
-                payload: row.get(9)?,
+                params: texts.params,
+                payload: texts.payload,
             };
-            let action = read_head(&head, fixed);
+            let action = read_head(&texts.head, fixed);
             let columns: (Option<String>, Option<String>) = (row.get(13)?, row.get(14)?);
             Ok(action.and_then(|action| {
                 if subject_columns(&action) == (columns.0.as_deref(), columns.1.as_deref()) {
@@ -391,7 +399,7 @@ pub(super) fn read_evidence(
         .map_err(sql)?;
     let mut evidence = Vec::new();
     while let Some(row) = rows.next().map_err(sql)? {
-        let one = one_evidence(sums, row).map_err(sql)?;
+        let one = one_evidence(sums, id, row).map_err(sql)?;
         evidence.push(one.map_err(|how| {
             let how = format!("record {} of its evidence {how}", evidence.len() + 1);
             damaged(doing, id, how)
@@ -400,19 +408,21 @@ pub(super) fn read_evidence(
     Ok(evidence)
 }
 
-fn one_evidence(sums: &Sums, row: &Row) -> rusqlite::Result<Result<Evidence, Damage>> {
+fn one_evidence(
+    sums: &Sums,
+    id: ActionId,
+    row: &Row,
+) -> rusqlite::Result<Result<Evidence, Damage>> {
     if !sums.holds("evidence", row, EVIDENCE_COLUMNS)? {
         return Ok(Err("does not match its checksum".to_owned()));
     }
-    let text: String = row.get(5)?;
     let (no, at): (u64, i64) = (unsigned(row, 2)?, row.get(3)?);
-    Ok(read_fact(&text)
-        .map(|fact| Evidence {
-            id: EvidenceId(no),
-            at: Timestamp::from_micros(at),
-            fact,
-        })
-        .map_err(|how| format!("is of another make: {how}")))
+    let fact = opened_fact(&sums.seals, id, row.get(5)?);
+    Ok(fact.map(|fact| Evidence {
+        id: EvidenceId(no),
+        at: Timestamp::from_micros(at),
+        fact,
+    }))
 }
 
 /// The action that an identity names.

@@ -5,19 +5,23 @@ use rusqlite::Row;
 use rusqlite::types::ValueRef;
 
 use crate::keys::StoreKeys;
+use crate::seal::Seals;
 
-/// Makes and checks row checksums.
+/// Makes and checks row checksums; the seals go with them, because whoever reads or writes a row needs both.
 #[derive(Clone)]
 pub(super) struct Sums {
     key: [u8; 32],
+    /// Seals and opens what is confidential in a row.
+    pub(super) seals: Seals,
 }
 
 /// A checksum as stored.
 pub(super) type Sum = [u8; 16];
 
 impl Sums {
-    pub(super) fn new(keys: &StoreKeys) -> Self {
+    pub(super) fn new(keys: &StoreKeys, seals: &Seals) -> Self {
         Self {
+            seals: seals.clone(),
             key: blake3::derive_key("factum store 2026 row checksums v1", &keys.0),
         }
     }

@@ -206,13 +206,14 @@ impl Teller {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::seal::Seals;
     use crate::sqlite::StoreKeys;
 
     #[test]
     fn a_count_reads_back_and_no_changed_byte_passes() {
         let folder = tempfile::tempdir().unwrap();
         let path = path(folder.path());
-        let sums = Sums::new(&StoreKeys([7; 32]));
+        let sums = Sums::new(&StoreKeys([7; 32]), &Seals::off());
         assert_eq!(find(&path, &sums).unwrap(), Found::Nothing);
         let tail = Tail {
             store: [1; 16],
@@ -231,7 +232,7 @@ mod tests {
             assert_eq!(find(&path, &sums).unwrap(), Found::Garbled, "byte {at}");
         }
         std::fs::write(&path, &bytes).unwrap();
-        let others = Sums::new(&StoreKeys([8; 32]));
+        let others = Sums::new(&StoreKeys([8; 32]), &Seals::off());
         assert_eq!(find(&path, &others).unwrap(), Found::Garbled);
     }
 }

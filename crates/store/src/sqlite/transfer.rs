@@ -16,6 +16,7 @@ use super::{Options, SqliteStore, kept, reports, twins};
 use crate::encoding::hex;
 use crate::record::{IMPORTED_AT, RETIRED, Restore};
 use crate::register::Kind;
+use crate::texts::{ActionTexts, sealed_facts};
 use crate::transfer::{
     ActionLine, Counts, EntryLine, Import, Line, Newest, RestoreLine, TwinLine, Writer, bytes,
     check_empty, is_moved, kept_report, report_line,
@@ -44,7 +45,7 @@ pub fn export(options: &Options, out: &mut (dyn Write + Send)) -> Result<Counts,
     version_is_known(&conn)?;
     // One snapshot from the first read on.
     conn.execute_batch("BEGIN").map_err(&sql)?;
-    let sums = Sums::new(&options.keys);
+    let sums = Sums::new(&options.keys, &options.seals);
     let retired = kept::setting(&conn, &sums, RETIRED, EXPORTING)?.is_some();
     let mut writer = Writer::begin(out, &options.keys, retired)?;
     head(&conn, &sums, &mut writer)?;
@@ -205,12 +206,16 @@ fn take_line(
             let id = record.id();
             let (conn, sums) = (&work.conn, &work.sums);
             newest.see(record.action.intent.submitted_at);
-            if !row::insert_action(conn, sums, &record.action).map_err(&sql)? {
+            let texts = ActionTexts::of(&sums.seals, &record.action);
+            if !row::insert_action(conn, sums, &record.action, &texts).map_err(&sql)? {
                 return Err(wrong("its identity was there before".to_owned()));
             }
             row::insert_standing(conn, sums, &Standing::of(&record)).map_err(&sql)?;
-            for one in &evidence {
-                newest.see(one.at);
+            for one in evidence
+                .iter()
+                .zip(&sealed_facts(&sums.seals, id, &evidence))
+            {
+                newest.see(one.0.at);
                 row::insert_evidence(conn, sums, id, one).map_err(&sql)?;
             }
             names

@@ -117,3 +117,10 @@ pub(crate) fn reversed() -> Callback {
         why: "returned".to_owned(),
     }
 }
+
+/// The seals of every store in these tests.
+#[cfg(feature = "sqlite")]
+pub(crate) fn seals() -> factum_store::seal::Seals {
+    let keys = std::collections::BTreeMap::from([(1, [9; 32])]);
+    factum_store::seal::Seals::of(factum_store::seal::Ring::new(keys))
+}

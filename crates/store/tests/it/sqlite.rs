@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use factum_store::StoreError;
 use factum_store::sqlite::{Opened, Options, SqliteStore, StoreKeys};
 
-use crate::fixtures::TestClock;
+use crate::fixtures::{TestClock, seals};
 
 /// The keys of every store in these tests.
 pub(crate) const KEYS: StoreKeys = StoreKeys([42; 32]);
@@ -25,6 +25,7 @@ pub(crate) fn database(folder: &Path) -> PathBuf {
 pub(crate) fn options(folder: &Path, clock: &TestClock) -> Options {
     Options {
         clock: clock.clock(),
+        seals: seals(),
         ..Options::new(database(folder), KEYS)
     }
 }

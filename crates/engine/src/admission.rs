@@ -66,7 +66,7 @@ impl Terms<'_> {
             promises: self.operation.promises.clone(),
         };
         let another = checked.another;
-        let twins = self.operation.twin_guard;
+        let twins = self.operation.twin_guard.max(checked.guard);
         let mut action = self.action(checked, intent, identity_hash);
         action.intent.promises = self.promises_for(&action)?;
         let facts: Vec<Fact> = self.restored_before(&action, now).into_iter().collect();

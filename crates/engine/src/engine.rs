@@ -389,6 +389,12 @@ impl Engine {
         self.shared.keys.webhook(tenant, endpoint, generation)
     }
 
+    /// The seal over what a question to a person carries to its answer. Whoever brings the answer cannot change what it is about.
+    #[must_use]
+    pub fn question_seal(&self, said: &[u8]) -> [u8; 32] {
+        self.shared.keys.question(said)
+    }
+
     /// The keyed hash by which an identity is found.
     #[must_use]
     pub fn identity_hash(

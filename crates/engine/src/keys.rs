@@ -169,6 +169,14 @@ impl Keys {
         short
     }
 
+    /// The seal over what a question to a person carries to its answer: nobody else makes one.
+    #[must_use]
+    pub fn question(&self, said: &[u8]) -> [u8; 32] {
+        let mut hash = self.hasher("factum 2026 question");
+        absorb(&mut hash, said);
+        *hash.finalize().as_bytes()
+    }
+
     /// What names a list that was shown to somebody.
     #[must_use]
     pub fn list(&self, said: &[u8]) -> [u8; 16] {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use factum_core::identity::{Identity, Scope};
-use factum_core::{EventId, Timestamp, TraceContext};
+use factum_core::{EventId, Span, Timestamp, TraceContext};
 use factum_store::Conversation;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -38,6 +38,10 @@ pub struct Submission {
     /// Equal content under another identity is meant to be a second effect (R16).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub another: Option<bool>,
+    /// For how long the interface that took it in wants equal content held off, even where its operation has no twin guard; no caller
+    /// says this.
+    #[serde(skip)]
+    pub guard: Option<Span>,
     /// Values for the contract's templates: a JSON object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub params: Option<Box<RawValue>>,
@@ -106,6 +110,8 @@ pub struct Checked {
     pub identity: Identity,
     /// Equal content under another identity is meant to be a second effect (R16).
     pub another: bool,
+    /// For how long the interface wants equal content held off.
+    pub guard: Option<Span>,
     /// Params as written.
     pub params: String,
     /// Params in canonical form.
@@ -185,6 +191,7 @@ impl Submission {
             },
             identity,
             another: self.another.unwrap_or(false),
+            guard: self.guard,
             params,
             params_canonical,
             payload,

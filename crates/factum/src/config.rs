@@ -11,6 +11,7 @@ use factum_engine::{Code, Problem};
 use serde::{Deserialize, Deserializer};
 
 pub use crate::credentials::{AuthConfig, HmacConfig, OAuth2Config, SigV4Config};
+pub use crate::mcp::McpConfig;
 pub use crate::workers::{WorkConfig, WorkKey, WorkLookUp};
 
 /// `factum.toml`.
@@ -27,6 +28,8 @@ pub struct Config {
     pub events: EventsConfig,
     /// Where webhooks may lead.
     pub webhooks: WebhooksConfig,
+    /// How language models are answered.
+    pub mcp: McpConfig,
     /// The customer's route while a person has to decide, unless a destination has its own.
     pub contact: Option<ContactConfig>,
     /// A folder with messages of one's own; they override those that come with the program.

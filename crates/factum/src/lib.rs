@@ -39,6 +39,7 @@ pub mod conversations;
 mod credentials;
 pub mod events;
 pub mod home;
+pub mod mcp;
 #[cfg(feature = "sqlite")]
 pub mod outbox;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
@@ -60,6 +61,7 @@ use std::time::Duration;
 pub use action::{ActionBuilder, Handle};
 pub use config::Config;
 use conversations::watch::Watch;
+pub use factum_contract::base64;
 pub use factum_core as core;
 use factum_core::Timestamp;
 pub use factum_core::evidence::{Receipt, Ruling};
@@ -68,7 +70,7 @@ pub use factum_engine::canonical;
 pub use factum_engine::cloud_event;
 pub use factum_engine::proposal::ProposalState;
 pub use factum_engine::reading::read_object;
-pub use factum_engine::submission::{KEY_MAX, WHOLE_MAX};
+pub use factum_engine::submission::{ConversationRef, KEY_MAX, WHOLE_MAX};
 pub use factum_engine::{
     About, Ask, ByWorkers, Caller, Cancelled, Carried, CarriedRequest, Carrier, Change, Code,
     Decision, Destination, Directory, Engine, Incident, Listener, MANY_MAX, Operation, Person,

@@ -273,7 +273,12 @@ pub(crate) async fn submit(app: &App, mut incoming: Incoming) -> Result<Reply, F
 }
 
 /// Whoever is held off is told how the action stands that holds them off.
-async fn with_earlier(app: &App, caller: &Caller, reader: Reader, failure: Failure) -> Failure {
+pub(crate) async fn with_earlier(
+    app: &App,
+    caller: &Caller,
+    reader: Reader,
+    failure: Failure,
+) -> Failure {
     let problem = match failure {
         Failure::Problem(problem) if problem.code == Code::PossibleDuplicate => problem,
         other => return other,

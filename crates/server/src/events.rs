@@ -5,6 +5,8 @@
 
 mod stream;
 
+pub(crate) use stream::Pieces;
+
 use std::time::Duration;
 
 use axum::http::{StatusCode, header};

@@ -73,20 +73,7 @@ impl Incoming {
 
     /// The body as JSON text.
     pub(crate) async fn text(&mut self) -> Result<String, Failure> {
-        media_type(&self.parts.headers)?;
-        let bytes = self.bytes().await?;
-        String::from_utf8(bytes).map_err(|error| {
-            let rule = format!(
-                "JSON is UTF-8; byte {} is not",
-                error.utf8_error().valid_up_to()
-            );
-            Failure::new(
-                Code::MalformedJson,
-                "",
-                rule,
-                "send one JSON object in UTF-8 (RFC 8259)",
-            )
-        })
+        text(&self.parts.headers, &mut self.body, self.limits).await
     }
 
     /// The body, read as what the call takes.
@@ -116,67 +103,91 @@ impl Incoming {
 
     /// The body as it came.
     pub(crate) async fn bytes(&mut self) -> Result<Vec<u8>, Failure> {
-        let Limits {
-            body_max,
-            body_wait,
-            ..
-        } = self.limits;
-        let declared = self
-            .parts
-            .headers
-            .get(header::CONTENT_LENGTH)
-            .and_then(|value| value.to_str().ok());
-        let declared = declared
-            .and_then(|value| value.parse::<usize>().ok())
-            .unwrap_or(0);
-        if declared > body_max {
-            return self.too_large().await;
-        }
-        let mut bytes = Vec::with_capacity(declared);
-        let whole = timeout(body_wait, async {
-            while let Some(frame) = self.body.frame().await {
-                let frame = frame.map_err(|error| {
-                    let rule = format!("the body ended early: {error}");
-                    Failure::new(Code::MalformedJson, "", rule, "send the whole body")
-                })?;
-                let Ok(data) = frame.into_data() else {
-                    continue;
-                };
-                if bytes.len() + data.len() > body_max {
-                    return Ok(false);
-                }
-                bytes.extend_from_slice(&data);
-            }
-            Ok(true)
-        });
-        match whole.await {
-            Ok(Ok(true)) => Ok(bytes),
-            Ok(Ok(false)) => self.too_large().await,
-            Ok(Err(failure)) => Err(failure),
-            Err(_) => Err(Failure::too_slow()),
-        }
+        bytes(&self.parts.headers, &mut self.body, self.limits).await
     }
+}
 
-    /// Refuses the body. A caller that waits for leave to send it gets none; one that sends it already is let to finish within
-    /// bounds, since it would otherwise see a broken connection and no answer.
-    async fn too_large<T>(&mut self) -> Result<T, Failure> {
-        if !self.parts.headers.contains_key(header::EXPECT) {
-            let mut discarded = 0;
-            while discarded < DISCARDED_MAX {
-                let Ok(Some(Ok(frame))) = timeout(DISCARD_WAIT, self.body.frame()).await else {
-                    break;
-                };
-                discarded += frame.data_ref().map_or(0, axum::body::Bytes::len);
-            }
-        }
-        let rule = format!("the body has more than {} bytes", self.limits.body_max);
-        Err(Failure::new(
-            Code::TooLarge,
+/// A body as JSON text.
+pub(crate) async fn text(
+    headers: &HeaderMap,
+    body: &mut Body,
+    limits: Limits,
+) -> Result<String, Failure> {
+    media_type(headers)?;
+    let bytes = bytes(headers, body, limits).await?;
+    String::from_utf8(bytes).map_err(|error| {
+        let rule = format!(
+            "JSON is UTF-8; byte {} is not",
+            error.utf8_error().valid_up_to()
+        );
+        Failure::new(
+            Code::MalformedJson,
             "",
             rule,
-            "send less, or raise server.body_max_bytes",
-        ))
+            "send one JSON object in UTF-8 (RFC 8259)",
+        )
+    })
+}
+
+async fn bytes(headers: &HeaderMap, body: &mut Body, limits: Limits) -> Result<Vec<u8>, Failure> {
+    let Limits {
+        body_max,
+        body_wait,
+        ..
+    } = limits;
+    let declared = headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok());
+    let declared = declared
+        .and_then(|value| value.parse::<usize>().ok())
+        .unwrap_or(0);
+    if declared > body_max {
+        return too_large(headers, body, body_max).await;
     }
+    let mut bytes = Vec::with_capacity(declared);
+    let whole = timeout(body_wait, async {
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| {
+                let rule = format!("the body ended early: {error}");
+                Failure::new(Code::MalformedJson, "", rule, "send the whole body")
+            })?;
+            let Ok(data) = frame.into_data() else {
+                continue;
+            };
+            if bytes.len() + data.len() > body_max {
+                return Ok(false);
+            }
+            bytes.extend_from_slice(&data);
+        }
+        Ok(true)
+    });
+    match whole.await {
+        Ok(Ok(true)) => Ok(bytes),
+        Ok(Ok(false)) => too_large(headers, body, body_max).await,
+        Ok(Err(failure)) => Err(failure),
+        Err(_) => Err(Failure::too_slow()),
+    }
+}
+
+/// Refuses the body. A caller that waits for leave to send it gets none; one that sends it already is let to finish within
+/// bounds, since it would otherwise see a broken connection and no answer.
+async fn too_large<T>(headers: &HeaderMap, body: &mut Body, body_max: usize) -> Result<T, Failure> {
+    if !headers.contains_key(header::EXPECT) {
+        let mut discarded = 0;
+        while discarded < DISCARDED_MAX {
+            let Ok(Some(Ok(frame))) = timeout(DISCARD_WAIT, body.frame()).await else {
+                break;
+            };
+            discarded += frame.data_ref().map_or(0, axum::body::Bytes::len);
+        }
+    }
+    let rule = format!("the body has more than {body_max} bytes");
+    Err(Failure::new(
+        Code::TooLarge,
+        "",
+        rule,
+        "send less, or raise server.body_max_bytes",
+    ))
 }
 
 /// JSON, or nothing said about it.

@@ -19,6 +19,7 @@ mod events;
 mod headers;
 mod health;
 mod incoming;
+mod mcp;
 pub mod openapi;
 mod proposals;
 mod query;

@@ -19,8 +19,8 @@ use crate::incoming::Incoming;
 use crate::query::Query;
 use crate::reply::{Failure, Reply};
 use crate::{
-    actions, admin, callbacks, conversations, destinations, events, health, proposals, register,
-    review, webhooks, work,
+    actions, admin, callbacks, conversations, destinations, events, health, mcp, proposals,
+    register, review, webhooks, work,
 };
 
 /// All calls, and a problem for everything else.
@@ -37,6 +37,7 @@ pub fn router(app: App) -> Router {
         router = router.route(path, methods(path));
     }
     router
+        .route(mcp::http::PATH, mcp_methods())
         .fallback(
             |State(app): State<App>, method: Method, headers: HeaderMap| async move {
                 let refused = async { unknown_route(&app, &headers) };
@@ -73,6 +74,24 @@ fn methods(path: &'static str) -> MethodRouter<App> {
         move |State(app): State<App>, method: Method, headers: HeaderMap| async move {
             let refused = async { wrong_method(&app, &headers, open, path, &allowed) };
             logged(method, path, refused).await
+        },
+    )
+}
+
+/// The one address that speaks another protocol; it stands in no document of this one.
+fn mcp_methods() -> MethodRouter<App> {
+    let post = |State(app): State<App>, request: Request| async move {
+        let (parts, body) = request.into_parts();
+        let reply = async {
+            let caller = authorized(&app, &parts.headers)?;
+            mcp::http::post(&app, caller, &parts.headers, body).await
+        };
+        logged(Method::POST, mcp::http::PATH, reply).await
+    };
+    MethodRouter::new().on(MethodFilter::POST, post).fallback(
+        |State(app): State<App>, method: Method, headers: HeaderMap| async move {
+            let refused = async { authorized(&app, &headers).map(|_| mcp::http::only_post()) };
+            logged(method, mcp::http::PATH, refused).await
         },
     )
 }

@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const RETRY_MS: u64 = 2_000;
 
 /// What is written, piece by piece, as it is taken.
-struct Pieces(mpsc::Receiver<Bytes>);
+pub(crate) struct Pieces(pub(crate) mpsc::Receiver<Bytes>);
 
 impl HttpBody for Pieces {
     type Data = Bytes;

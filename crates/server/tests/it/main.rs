@@ -24,6 +24,7 @@ mod examples;
 mod feed;
 mod hooks;
 mod malformed;
+mod mcp;
 mod operate;
 mod pages;
 mod pattern;

@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     admin, callbacks, cancel, contract, conversation, destination, doctor, events, evidence,
-    explain, list, proposal, register, review, review_many, serve, status, submit, testbed,
+    explain, list, mcp, proposal, register, review, review_many, serve, status, submit, testbed,
     transfer, watch, webhook, work,
 };
 use crate::failure::Failure;
@@ -93,6 +93,9 @@ pub(crate) enum Command {
     /// Stop an action's sends
     #[command(after_help = cancel::HELP)]
     Cancel(cancel::Args),
+    /// Serve language models
+    #[command(subcommand, after_help = mcp::HELP)]
+    Mcp(mcp::Mcp),
     /// Make calls in one's own code: claim, begin, heartbeat, report, return
     #[command(subcommand, after_help = work::HELP)]
     Work(work::Work),
@@ -190,6 +193,7 @@ impl Command {
             Self::Verdict(args) => review::verdict(args, config, out).await,
             Self::CheckAgain(args) => review::check_again(args, config, out).await,
             Self::Cancel(args) => cancel::run(args, config, out).await,
+            Self::Mcp(command) => command.run(config).await,
             Self::Work(command) => command.run(config, out).await,
             Self::Tenant(command) => command.run(config, out).await,
             Self::Principal(command) => command.run(config, out).await,

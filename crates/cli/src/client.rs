@@ -46,6 +46,15 @@ pub(crate) struct Call {
     waits: Duration,
 }
 
+/// Why a call has no answer.
+#[derive(Debug)]
+pub(crate) enum Unanswered {
+    /// Nobody was there to take it.
+    NotSent(Failure),
+    /// It may have been taken.
+    MaybeTaken(Failure),
+}
+
 /// An answer with its status.
 #[derive(Debug)]
 pub(crate) struct Answer {
@@ -177,6 +186,42 @@ impl Client {
             .unwrap_or_else(|_| Err(self.lost(&format!("no answer within {} s", limit.as_secs()))))
     }
 
+    /// Makes the call once, on a connection of its own; what is read of the answer is handed on piece by piece, however long that goes on.
+    /// Answers with the status, and the body where it was no stream.
+    pub(crate) async fn once(
+        &self,
+        call: &Call,
+        mut piece: impl FnMut(&[u8]),
+    ) -> Result<Answer, Unanswered> {
+        let mut fresh = self.connect().await.map_err(Unanswered::NotSent)?;
+        let request = self.request(call).map_err(Unanswered::NotSent)?;
+        let lost = |why: &dyn std::error::Error| Unanswered::MaybeTaken(self.lost(&chain(why)));
+        let answer = fresh
+            .send_request(request)
+            .await
+            .map_err(|error| lost(&error))?;
+        let status = answer.status().as_u16();
+        let kind = answer.headers().get(CONTENT_TYPE);
+        let streams = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+        let mut body = answer.into_body();
+        let mut whole = Vec::new();
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| lost(&error))?;
+            let Some(data) = frame.data_ref() else {
+                continue;
+            };
+            if streams {
+                piece(data);
+            } else if whole.len() + data.len() <= ANSWER_MAX {
+                whole.extend_from_slice(data);
+            } else {
+                return Err(Unanswered::MaybeTaken(self.lost("the answer is too long")));
+            }
+        }
+        let body = Bytes::from(whole);
+        Ok(Answer { status, body })
+    }
+
     async fn exchange(&self, call: Call) -> Result<Answer, Failure> {
         if let Some(mut kept) = call.repeatable.then(|| self.idle()).flatten()
             && kept.ready().await.is_ok()
@@ -193,24 +238,7 @@ impl Client {
         mut sender: SendRequest<Full<Bytes>>,
         call: &Call,
     ) -> Result<Answer, Failure> {
-        let mut request = Request::builder()
-            .method(call.method.clone())
-            .uri(format!("{}{}", self.base_path, call.path))
-            .header(HOST, &self.authority)
-            .header(AUTHORIZATION, format!("Bearer {}", self.token));
-        if call.body.is_some() {
-            request = request.header(CONTENT_TYPE, "application/json");
-        }
-        for (name, value) in &call.headers {
-            request = request.header(*name, value);
-        }
-        let body = Full::new(call.body.clone().unwrap_or_default());
-        let request = request.body(body).map_err(|error| {
-            Failure::usage(
-                format!("the request cannot be written: {error}"),
-                "leave out control characters",
-            )
-        })?;
+        let request = self.request(call)?;
         let answer = sender
             .send_request(request)
             .await
@@ -227,6 +255,27 @@ impl Client {
                 .push(sender);
         }
         Ok(Answer { status, body })
+    }
+
+    fn request(&self, call: &Call) -> Result<Request<Full<Bytes>>, Failure> {
+        let mut request = Request::builder()
+            .method(call.method.clone())
+            .uri(format!("{}{}", self.base_path, call.path))
+            .header(HOST, &self.authority)
+            .header(AUTHORIZATION, format!("Bearer {}", self.token));
+        if call.body.is_some() {
+            request = request.header(CONTENT_TYPE, "application/json");
+        }
+        for (name, value) in &call.headers {
+            request = request.header(*name, value);
+        }
+        let body = Full::new(call.body.clone().unwrap_or_default());
+        request.body(body).map_err(|error| {
+            Failure::usage(
+                format!("the request cannot be written: {error}"),
+                "leave out control characters",
+            )
+        })
     }
 
     fn idle(&self) -> Option<SendRequest<Full<Bytes>>> {

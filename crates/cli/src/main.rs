@@ -11,6 +11,7 @@ mod exit;
 mod failure;
 mod held;
 mod local;
+mod mcp;
 mod out;
 mod place;
 mod render;

@@ -17,6 +17,7 @@ mod doctor;
 mod explain;
 mod fairness;
 mod file;
+mod mcp;
 mod moving;
 mod pgbouncer;
 mod postgres;

@@ -253,6 +253,14 @@ impl Child {
         Self { child, lines }
     }
 
+    /// Starts a command that is written to.
+    pub(crate) fn with_input(mut command: Command) -> (Self, std::process::ChildStdin) {
+        command.stdin(Stdio::piped());
+        let mut child = Self::start(command);
+        let input = child.child.stdin.take().unwrap();
+        (child, input)
+    }
+
     /// The next line of its output.
     pub(crate) fn line(&self) -> String {
         self.lines

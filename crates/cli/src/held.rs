@@ -6,11 +6,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use factum_core::{ActionId, Evidence, Fact, IdentityHash, Span, Timestamp, WorkerNonce};
+use factum_core::{ActionId, Evidence, Fact, IdentityHash, Scope, Span, Timestamp, WorkerNonce};
 use factum_store::{
     Admission, Admitted, Answer, Change, Claim, Claimed, Committed, Delivered, Due, Entry,
-    EntryFilter, EntryKey, EntryVersion, Filter, KeptReport, Kind, Name, NextRow, Notices, Record,
-    Recorded, Registered, Report, ReportFilter, Restore, Store,
+    EntryFilter, EntryKey, EntryVersion, Filter, KeptReport, Kind, Name, NextRow, Notices, Purge,
+    Purged, Record, Recorded, Registered, Remains, Report, ReportFilter, Restore, ScopeRow,
+    SettledPage, Store,
 };
 
 /// The engine's setting by which sends are held.
@@ -30,6 +31,35 @@ impl Store for Held {
                 kept
             })
         })
+    }
+
+    fn settled(
+        &self,
+        after: Option<ActionId>,
+        made_before: Timestamp,
+        limit: usize,
+    ) -> Answer<'_, SettledPage> {
+        self.0.settled(after, made_before, limit)
+    }
+
+    fn purge(&self, wishes: Vec<Purge>, under: u64) -> Answer<'_, Purged> {
+        self.0.purge(wishes, under)
+    }
+
+    fn remains(&self, id: ActionId) -> Answer<'_, Option<Remains>> {
+        self.0.remains(id)
+    }
+
+    fn scopes(&self) -> Answer<'_, Vec<ScopeRow>> {
+        self.0.scopes()
+    }
+
+    fn forget_identities(&self, scope: Scope, before: Timestamp, limit: usize) -> Answer<'_, u64> {
+        self.0.forget_identities(scope, before, limit)
+    }
+
+    fn compact(&self) -> Answer<'_, u64> {
+        self.0.compact()
     }
 
     fn who_waits(&self, destination: String) -> Answer<'_, Vec<String>> {

@@ -124,6 +124,7 @@ impl Terms<'_> {
                 place: None,
                 asked_by: None,
                 approved: None,
+                purged_at: None,
             },
             intent,
         }

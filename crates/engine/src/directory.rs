@@ -166,7 +166,8 @@ impl Directory {
                 | Kind::Endpoint
                 | Kind::Delivery
                 | Kind::Proposal
-                | Kind::Proposed => {}
+                | Kind::Proposed
+                | Kind::Hold => {}
             }
         }
         Ok(directory)

@@ -5,6 +5,7 @@ mod operate;
 mod people;
 pub(crate) mod proposals;
 pub(crate) mod register;
+pub(crate) mod retention;
 pub(crate) mod review;
 mod submit;
 pub(crate) mod work;
@@ -180,11 +181,10 @@ impl Engine {
     /// # Errors
     /// [`Problem`] if there is none, or the store cannot be read.
     pub async fn load(&self, id: ActionId) -> Result<Record, Problem> {
-        self.shared
-            .store
-            .load(id)
-            .await?
-            .ok_or_else(|| Problem::unknown_action(id))
+        match self.shared.store.load(id).await? {
+            Some(record) => Ok(record),
+            None => Err(self.absent(id).await?),
+        }
     }
 
     /// One action as it stands, if a caller may see it. One of somebody else is answered like one that there is not.

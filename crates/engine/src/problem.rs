@@ -121,6 +121,9 @@ codes! {
     EventsForgotten "F1120" "events-forgotten" 410 "the events behind that place are not kept any more";
     TooManyStreams "F1121" "too-many-streams" 429 "as many streams of events are open as are allowed";
     BadWebhook "F1122" "bad-webhook" 422 "nothing is posted to that address";
+    Purged "F1130" "purged" 410 "what was asked for was purged";
+    IdentityExpired "F1131" "identity-expired" 410 "the identity is older than identities are kept";
+    MissingIntentTime "F1132" "missing-intent-time" 400 "the submission does not say when its intent was formed";
 }
 
 impl Code {

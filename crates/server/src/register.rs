@@ -503,7 +503,8 @@ fn changed(entry: &Entry, standing: Standing) -> Result<Option<String>, Problem>
         | Kind::Endpoint
         | Kind::Delivery
         | Kind::Proposal
-        | Kind::Proposed => {
+        | Kind::Proposed
+        | Kind::Hold => {
             let mut body = token_of(entry)?;
             (std::mem::replace(&mut body.standing, standing), body.text())
         }

@@ -21,6 +21,7 @@ pub mod memory;
 pub mod notice;
 #[cfg(feature = "postgres")]
 pub mod postgres;
+pub mod purge;
 pub mod record;
 pub mod register;
 pub mod report;
@@ -48,9 +49,14 @@ use std::pin::Pin;
 pub use clock::{Clock, system_clock};
 pub use digest::identity_digest;
 pub use error::{StoreError, StoreErrorKind};
-use factum_core::{ActionId, Evidence, Fact, IdentityHash, Lane, Span, Timestamp, WorkerNonce};
+use factum_core::{
+    ActionId, Evidence, Fact, IdentityHash, Lane, Scope, Span, Timestamp, WorkerNonce,
+};
 pub use memory::MemoryStore;
 pub use notice::{Notice, Notices, Topic};
+pub use purge::{
+    PURGED_MAX, Purge, Purged, Remains, ScopeRow, SettledPage, Take, Tombstone, intent_time,
+};
 pub use record::{
     Action, Admission, Admitted, Approved, AskedBy, Claim, Claimed, Committed, Content,
     Conversation, Due, FOR_WORKERS, Filter, IMPORTED_AT, MemberHash, NextRow, RETIRED, Record,
@@ -234,6 +240,35 @@ pub trait Store: Send + Sync + 'static {
     /// Forgets notices from before an instant, oldest first, at most `limit`; gives how many. The last one stays, so that numbers
     /// go on behind it.
     fn forget_notices(&self, before: Timestamp, limit: usize) -> Answer<'_, u64>;
+
+    /// The settled actions among the next `limit` ones that were made before an instant, in the order of lanes and ids; `after`
+    /// continues behind a page's last one. Damaged ones are left out.
+    fn settled(
+        &self,
+        after: Option<ActionId>,
+        made_before: Timestamp,
+        limit: usize,
+    ) -> Answer<'_, SettledPage>;
+
+    /// Takes content out of settled actions, or whole actions away, in one transaction (on PostgreSQL: one for each lane); at most
+    /// [`PURGED_MAX`]. Nothing is taken of what is not settled, stands at another version, or is the later action on a subject of which
+    /// an earlier one is not settled (R14). Where the register is not at this edition, nothing is done. Repeating it changes nothing.
+    fn purge(&self, wishes: Vec<Purge>, under: u64) -> Answer<'_, Purged>;
+
+    /// What is left of an action that was taken away.
+    fn remains(&self, id: ActionId) -> Answer<'_, Option<Remains>>;
+
+    /// The scopes of which actions were taken away.
+    fn scopes(&self) -> Answer<'_, Vec<ScopeRow>>;
+
+    /// Forgets tombstones of a scope whose intent was formed before an instant, at most `limit`, and raises the scope's watermark to
+    /// it, in one transaction; gives how many. Those without such a time stay.
+    fn forget_identities(&self, scope: Scope, before: Timestamp, limit: usize) -> Answer<'_, u64>;
+
+    /// Gives the room of what was taken away back to the disk, as far as the store can; gives how many bytes.
+    fn compact(&self) -> Answer<'_, u64> {
+        Box::pin(std::future::ready(Ok(0)))
+    }
 
     /// The tenants that wait at a destination for it to say what became of an action of theirs: accepted or unknown, with the
     /// next step `wait`. In order, each once.

@@ -2,6 +2,7 @@
 //! the order of its keys only. It keeps the same promises as the others except that nothing survives the process.
 
 mod notices;
+mod purge;
 mod register;
 mod reports;
 mod sound;
@@ -15,13 +16,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use factum_core::mistake::{Mistake, made};
 use factum_core::{
-    ActionId, Evidence, Fact, IdentityHash, Lane, Resolution, Span, State, Timestamp, WorkerNonce,
+    ActionId, Evidence, Fact, IdentityHash, Lane, Resolution, Scope, Span, State, Timestamp,
+    WorkerNonce,
 };
 
 use self::sound::{ADMITTING, COMMITTING, sound_step};
 use crate::clock::{Clock, RisingClock};
 use crate::matching::{self, Known};
 use crate::notice::Notices;
+use crate::purge::{Purge, Purged, Remains, ScopeRow, SettledPage};
 use crate::record::{
     Admission, Admitted, Claim, Claimed, Committed, Due, FOR_WORKERS, Filter, NextRow, Record,
     Recorded, Restore,
@@ -52,6 +55,7 @@ struct Inner {
     register: register::Register,
     notices: notices::Shelf,
     twins: BTreeMap<[u8; 32], twins::Row>,
+    graveyard: purge::Graveyard,
     restore: Option<Restore>,
     stamped: Option<Timestamp>,
     /// Until when each worker that said so lives.
@@ -114,6 +118,7 @@ impl MemoryStore {
                 register: inner.register.clone(),
                 notices: inner.notices.clone(),
                 twins: inner.twins.clone(),
+                graveyard: inner.graveyard.clone(),
                 restore: inner.restore.clone(),
                 stamped: inner.stamped,
                 workers: BTreeMap::new(),
@@ -177,6 +182,9 @@ impl Inner {
             && resolution != Resolution::New
         {
             return Ok(shared::join(first, &admission.action));
+        }
+        if let Some(answer) = self.graveyard.answer(&admission.action) {
+            return Ok(answer);
         }
         if !self.is_under(admission.under) || !self.register.fits(&admission.entries) {
             return Ok(Admitted::Stale);
@@ -281,6 +289,10 @@ impl Inner {
         if facts.is_empty() {
             let row = self.rows.get(&id);
             return Ok(row.map(|row| shared::nothing_recorded(&row.record, now)));
+        }
+        if !self.rows.contains_key(&id) {
+            self.graveyard.late(id, facts, now);
+            return Ok(None);
         }
         let before = self.rows.get(&id).map(|row| row.record.version);
         let recorded = self.append(id, now, facts, shared::decide_anew(now));
@@ -584,6 +596,32 @@ impl Store for MemoryStore {
 
     fn forget_notices(&self, before: Timestamp, limit: usize) -> Answer<'_, u64> {
         answer(self.lock().notices.forget(before, limit))
+    }
+
+    fn settled(
+        &self,
+        after: Option<ActionId>,
+        made_before: Timestamp,
+        limit: usize,
+    ) -> Answer<'_, SettledPage> {
+        answer(self.lock().settled(after, made_before, limit))
+    }
+
+    fn purge(&self, wishes: Vec<Purge>, under: u64) -> Answer<'_, Purged> {
+        let now = self.clock.now();
+        answer(self.lock().purge(wishes, under, now))
+    }
+
+    fn remains(&self, id: ActionId) -> Answer<'_, Option<Remains>> {
+        answer(self.lock().graveyard.remains(id).cloned())
+    }
+
+    fn scopes(&self) -> Answer<'_, Vec<ScopeRow>> {
+        answer(self.lock().graveyard.scopes())
+    }
+
+    fn forget_identities(&self, scope: Scope, before: Timestamp, limit: usize) -> Answer<'_, u64> {
+        answer(self.lock().graveyard.forget(&scope, before, limit))
     }
 
     fn who_waits(&self, destination: String) -> Answer<'_, Vec<String>> {

@@ -111,7 +111,8 @@ impl Topic {
             | Kind::Endpoint
             | Kind::Delivery
             | Kind::Proposal
-            | Kind::Proposed => None,
+            | Kind::Proposed
+            | Kind::Hold => None,
         }
     }
 }

@@ -16,6 +16,7 @@ mod fault;
 mod notices;
 mod outbox;
 mod pool;
+mod purge;
 mod read;
 mod register;
 mod reports;
@@ -33,7 +34,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use factum_core::{ActionId, Evidence, Fact, IdentityHash, Lane, Span, Timestamp, WorkerNonce};
+use factum_core::{
+    ActionId, Evidence, Fact, IdentityHash, Lane, Scope, Span, Timestamp, WorkerNonce,
+};
 
 use self::append::Flusher;
 use self::bound::Value;
@@ -43,6 +46,7 @@ use self::pool::{Connections, Does};
 use crate::cache::Cache;
 use crate::clock::{Clock, RisingClock};
 use crate::notice::Notices;
+use crate::purge::{Purge, Purged, Remains, ScopeRow, SettledPage};
 use crate::record::{
     Admission, Admitted, Claim, Claimed, Committed, Due, Filter, NextRow, Record, Recorded, Restore,
 };
@@ -557,6 +561,31 @@ impl Store for PostgresStore {
 
     fn forget_notices(&self, before: Timestamp, limit: usize) -> Answer<'_, u64> {
         Box::pin(self.inner.forget_notices(before, limit))
+    }
+
+    fn settled(
+        &self,
+        after: Option<ActionId>,
+        made_before: Timestamp,
+        limit: usize,
+    ) -> Answer<'_, SettledPage> {
+        Box::pin(self.inner.settled(after, made_before, limit))
+    }
+
+    fn purge(&self, wishes: Vec<Purge>, under: u64) -> Answer<'_, Purged> {
+        Box::pin(self.inner.purge(wishes, under))
+    }
+
+    fn remains(&self, id: ActionId) -> Answer<'_, Option<Remains>> {
+        Box::pin(self.inner.remains(id))
+    }
+
+    fn scopes(&self) -> Answer<'_, Vec<ScopeRow>> {
+        Box::pin(self.inner.scopes())
+    }
+
+    fn forget_identities(&self, scope: Scope, before: Timestamp, limit: usize) -> Answer<'_, u64> {
+        Box::pin(self.inner.forget_identities(scope, before, limit))
     }
 
     fn who_waits(&self, destination: String) -> Answer<'_, Vec<String>> {

@@ -8,6 +8,7 @@ use factum_core::{
     Status, Timestamp, TraceContext, WorkerNonce,
 };
 
+use crate::purge::Tombstone;
 use crate::register::Change;
 use crate::report::Name;
 
@@ -70,6 +71,8 @@ pub struct Content {
     pub asked_by: Option<AskedBy>,
     /// The approval that it rests on: compared again before every send (R23). None where it was submitted without one.
     pub approved: Option<Approved>,
+    /// When params, payload, summary and what was asked were taken out of it. None while they are there.
+    pub purged_at: Option<Timestamp>,
 }
 
 /// The approval that an action was made by.
@@ -158,6 +161,10 @@ pub enum Admitted {
     Stale,
     /// An action of equal content in the same scope holds it off ([`TwinGuard`]). Nothing was recorded.
     HeldOff(Box<Record>),
+    /// The identity names an action that was taken away, and of which this stayed. Nothing was recorded.
+    Gone(Box<Tombstone>),
+    /// The identities of this scope from before this instant are forgotten, and this one may be among them (R24). Nothing was recorded.
+    Forgotten(Timestamp),
     /// An application's own transaction came first, and its action is not recorded yet. Nothing was recorded.
     Reserved(Reserved),
 }

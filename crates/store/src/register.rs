@@ -40,11 +40,13 @@ pub enum Kind {
     Proposal,
     /// Which proposal an identity is at.
     Proposed,
+    /// What is not to be purged, whatever its age.
+    Hold,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Tenant,
         Self::Principal,
         Self::Grant,
@@ -60,6 +62,7 @@ impl Kind {
         Self::Delivery,
         Self::Proposal,
         Self::Proposed,
+        Self::Hold,
     ];
 
     /// The word that is stored.
@@ -81,14 +84,20 @@ impl Kind {
             Self::Delivery => "delivery",
             Self::Proposal => "proposal",
             Self::Proposed => "proposed",
+            Self::Hold => "hold",
         }
     }
 
-    /// Whether decisions to act rest on it: then each change makes a new [edition](crate::Store::edition).
+    /// Whether decisions to act, or to purge, rest on it: then each change makes a new [edition](crate::Store::edition).
     #[must_use]
     pub fn is_authority(self) -> bool {
         match self {
-            Self::Tenant | Self::Principal | Self::Grant | Self::Token | Self::Destination => true,
+            Self::Tenant
+            | Self::Principal
+            | Self::Grant
+            | Self::Token
+            | Self::Destination
+            | Self::Hold => true,
             Self::Usage
             | Self::Told
             | Self::Correction

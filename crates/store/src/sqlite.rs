@@ -7,6 +7,7 @@
 //! Read `writer` for the way of a command and `open` for what is refused at start.
 
 mod fault;
+mod graves;
 mod job;
 mod kept;
 mod lock;
@@ -15,6 +16,7 @@ mod notices;
 mod open;
 mod ops;
 mod place;
+mod purge;
 mod readers;
 mod register;
 mod reports;
@@ -34,7 +36,7 @@ use std::sync::mpsc::{SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use factum_core::{ActionId, Evidence, Fact, IdentityHash, Span, Timestamp, WorkerNonce};
+use factum_core::{ActionId, Evidence, Fact, IdentityHash, Scope, Span, Timestamp, WorkerNonce};
 use tokio::sync::oneshot::channel;
 
 use self::job::Call;
@@ -44,6 +46,7 @@ use self::tail::Progress;
 use self::writer::{Message, Work};
 use crate::clock::{Clock, system_clock};
 use crate::notice::Notices;
+use crate::purge::{Purge, Purged, Remains, ScopeRow, SettledPage};
 use crate::record::{
     Admission, Admitted, Claim, Claimed, Committed, Due, Filter, NextRow, Record, Recorded, Restore,
 };
@@ -509,6 +512,49 @@ impl Store for SqliteStore {
         self.command(
             (notices::FORGETTING, Kind::Writes),
             move |work| notices::forget(work, before, limit),
+            |_, _| {},
+        )
+    }
+
+    fn settled(
+        &self,
+        after: Option<ActionId>,
+        made_before: Timestamp,
+        limit: usize,
+    ) -> Answer<'_, SettledPage> {
+        self.readers.ask(purge::READING, move |reader| {
+            reader.settled(after, made_before, limit)
+        })
+    }
+
+    fn purge(&self, wishes: Vec<Purge>, under: u64) -> Answer<'_, Purged> {
+        self.command(
+            (purge::PURGING, Kind::Writes),
+            move |work| purge::purge(work, wishes, under),
+            |_, _| {},
+        )
+    }
+
+    fn remains(&self, id: ActionId) -> Answer<'_, Option<Remains>> {
+        const DOING: &str = "reading what is left of an action";
+        self.readers.ask(DOING, move |reader| {
+            reader.at_once(DOING, |conn, sums, _| {
+                graves::remains(conn, sums, id, DOING)
+            })
+        })
+    }
+
+    fn scopes(&self) -> Answer<'_, Vec<ScopeRow>> {
+        self.readers.ask(purge::READING, |reader| {
+            let (conn, sums, _) = reader.parts();
+            purge::scopes(conn, sums)
+        })
+    }
+
+    fn forget_identities(&self, scope: Scope, before: Timestamp, limit: usize) -> Answer<'_, u64> {
+        self.command(
+            (purge::PURGING, Kind::Writes),
+            move |work| purge::forget_identities(work, &scope, before, limit),
             |_, _| {},
         )
     }

@@ -4,6 +4,8 @@
 //! was cut, changed, or made with other keys is refused whole. What is not moved: claims and workers, which belong to processes; the
 //! rows of an outbox and the roles of applications, which belong to a database.
 
+mod graves;
+
 use std::io::{BufRead, Write};
 
 use factum_core::{
@@ -11,6 +13,7 @@ use factum_core::{
 };
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::graves::{ScopeLine, TombstoneLine};
 use crate::encoding::{
     Fixed, fact_text, head_text, hex, read_fact, read_head, read_readings, readings_text, unhex,
 };
@@ -53,6 +56,8 @@ pub(crate) enum Line {
     Entry(EntryLine),
     Action(Box<ActionLine>),
     Twin(TwinLine),
+    Scope(ScopeLine),
+    Tombstone(Box<TombstoneLine>),
     Report(ReportLine),
     End {
         counts: Counts,
@@ -171,6 +176,9 @@ pub struct Counts {
     /// Rows of the twin guard; an older export has none.
     #[serde(default)]
     pub twins: u64,
+    /// Actions of which only a tombstone is left; an older export has none.
+    #[serde(default)]
+    pub tombstones: u64,
 }
 
 impl Counts {
@@ -178,6 +186,8 @@ impl Counts {
         match line {
             Line::Factum { .. } | Line::Restore(_) | Line::Edition(_) | Line::End { .. } => {}
             Line::Twin(_) => self.twins += 1,
+            Line::Scope(_) => {}
+            Line::Tombstone(_) => self.tombstones += 1,
             Line::Contract { .. } => self.contracts += 1,
             Line::Setting { .. } => self.settings += 1,
             Line::Entry(_) => self.entries += 1,

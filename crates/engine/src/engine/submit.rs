@@ -6,6 +6,7 @@ use std::time::Duration;
 use factum_core::{ActionId, IdentityHash, Timestamp};
 use factum_store::{Action, Admission, Admitted, AskedBy, Record, Reserved};
 
+use super::retention::{forgotten, gone};
 use super::{Engine, Submitted, random_u64};
 use crate::admission::Terms;
 use crate::destination::{Destination, Operation, own_name};
@@ -111,6 +112,8 @@ impl Engine {
         }
         let submission = self.keyed(submission, &caller.tenant)?;
         let checked = submission.check(&caller.tenant, &caller.principal)?;
+        let keys = &self.shared.keys;
+        let fingerprint = keys.fingerprint(&checked.params_canonical, &checked.payload_canonical);
         let mut watch = None;
         let ear = watched.then_some(&mut watch);
         let mut admitted = self
@@ -146,6 +149,8 @@ impl Engine {
             }
             Admitted::Conflict { first, members } => Err(conflict(&first, &members)),
             Admitted::HeldOff(first) => Err(possible_duplicate(&first)),
+            Admitted::Gone(stone) => Err(gone(&stone, fingerprint)),
+            Admitted::Forgotten(before) => Err(forgotten(before)),
             Admitted::Stale => Err(stale()),
             Admitted::Reserved(_) => Err(reserved_again()),
         }

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use factum_core::identity::IdentityHash;
+use factum_core::identity::{IdentityHash, Scope};
 use factum_core::{ActionId, Evidence, Fact, Span, Timestamp, WorkerNonce};
 use factum_store::{
     Admission, Admitted, Answer, Change, Claim, Claimed, Committed, Delivered, Due, Entry,
     EntryFilter, EntryKey, EntryVersion, Filter, KeptReport, Kind, MemoryStore, Name, NextRow,
-    Notices, Record, Recorded, Registered, Report, ReportFilter, Restore, Store, StoreError,
-    StoreErrorKind, system_clock,
+    Notices, Purge, Purged, Record, Recorded, Registered, Remains, Report, ReportFilter, Restore,
+    ScopeRow, SettledPage, Store, StoreError, StoreErrorKind, system_clock,
 };
 
 /// A failure that is still to come.
@@ -182,6 +182,35 @@ impl Store for FaultyStore {
 
     fn contract(&self, digest: [u8; 32]) -> Answer<'_, Option<String>> {
         self.inner.contract(digest)
+    }
+
+    fn settled(
+        &self,
+        after: Option<ActionId>,
+        made_before: Timestamp,
+        limit: usize,
+    ) -> Answer<'_, SettledPage> {
+        self.inner.settled(after, made_before, limit)
+    }
+
+    fn purge(&self, wishes: Vec<Purge>, under: u64) -> Answer<'_, Purged> {
+        self.inner.purge(wishes, under)
+    }
+
+    fn remains(&self, id: ActionId) -> Answer<'_, Option<Remains>> {
+        self.inner.remains(id)
+    }
+
+    fn scopes(&self) -> Answer<'_, Vec<ScopeRow>> {
+        self.inner.scopes()
+    }
+
+    fn forget_identities(&self, scope: Scope, before: Timestamp, limit: usize) -> Answer<'_, u64> {
+        self.inner.forget_identities(scope, before, limit)
+    }
+
+    fn compact(&self) -> Answer<'_, u64> {
+        self.inner.compact()
     }
 
     fn who_waits(&self, destination: String) -> Answer<'_, Vec<String>> {

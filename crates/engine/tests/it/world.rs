@@ -277,6 +277,7 @@ impl World {
                 place: None,
                 asked_by: None,
                 approved: None,
+                purged_at: None,
             },
         }
     }

@@ -225,8 +225,14 @@ impl World {
                 return;
             }
             Ok(Admitted::HeldOff(first)) => return self.held_off(n, &first),
-            // Nothing reserves an id here.
-            Ok(Admitted::Reserved(_) | Admitted::Stale) | Err(_) => return,
+            // Nothing reserves an id here, and nothing is purged.
+            Ok(
+                Admitted::Reserved(_)
+                | Admitted::Gone(_)
+                | Admitted::Forgotten(_)
+                | Admitted::Stale,
+            )
+            | Err(_) => return,
         };
         let id = record.id();
         if other {

@@ -47,6 +47,7 @@ pub(crate) fn admission(n: u64) -> Admission {
                 place: None,
                 asked_by: None,
                 approved: None,
+                purged_at: None,
             },
         },
         facts: Vec::new(),

@@ -54,6 +54,7 @@ pub(crate) fn head_text(action: &Action) -> String {
         place: action.content.place.as_deref(),
         asked_by: action.content.asked_by.as_ref().map(Asker::from),
         approved: action.content.approved.as_ref().map(Approval::from),
+        purged_at: action.content.purged_at,
     })
 }
 
@@ -91,6 +92,7 @@ pub(crate) fn read_head(text: &str, fixed: Fixed) -> Result<Action, String> {
             place: head.place,
             asked_by: head.asked_by.map(AskedBy::from),
             approved: head.approved.map(Approved::try_from).transpose()?,
+            purged_at: head.purged_at,
         },
     })
 }
@@ -118,6 +120,8 @@ struct HeadOut<'a> {
     asked_by: Option<Asker>,
     #[serde(skip_serializing_if = "Option::is_none")]
     approved: Option<Approval>,
+    #[serde(with = "MaybeInstant", skip_serializing_if = "Option::is_none")]
+    purged_at: Option<Timestamp>,
 }
 
 #[derive(Deserialize)]
@@ -140,6 +144,8 @@ struct Head {
     place: Option<String>,
     asked_by: Option<Asker>,
     approved: Option<Approval>,
+    #[serde(default, with = "MaybeInstant")]
+    purged_at: Option<Timestamp>,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -575,6 +575,7 @@ fn content() -> impl Strategy<Value = Content> {
             prop::option::of(text()),
             prop::option::of(asked_by()),
             prop::option::of(approved()),
+            prop::option::of(instant()),
         )
             .boxed(),
     )
@@ -588,7 +589,7 @@ fn content() -> impl Strategy<Value = Content> {
                 conversation,
                 locale,
                 trace,
-                (place, asked_by, approved),
+                (place, asked_by, approved, purged_at),
             )| Content {
                 contract,
                 params,
@@ -601,6 +602,7 @@ fn content() -> impl Strategy<Value = Content> {
                 place,
                 asked_by,
                 approved,
+                purged_at,
             },
         )
 }

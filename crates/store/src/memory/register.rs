@@ -118,6 +118,13 @@ impl Register {
         Ok(u64::try_from(gone).unwrap_or(u64::MAX))
     }
 
+    /// Removes entries with all their versions; authority stays.
+    pub(super) fn remove(&mut self, keys: &[EntryKey]) {
+        for key in keys.iter().filter(|key| !key.kind.is_authority()) {
+            self.entries.remove(key);
+        }
+    }
+
     pub(super) fn forget(
         &mut self,
         kind: Kind,

@@ -2,6 +2,8 @@
 //!
 //! A store that is taken out of use is fenced: a worker that stood still meanwhile can write no mark any more.
 
+mod graves;
+
 use std::io::Write;
 
 use factum_core::{Evidence, Span, Timestamp, WorkerNonce};
@@ -208,6 +210,7 @@ async fn rest(transaction: &Transaction<'_>, writer: &mut Writer<'_>) -> Result<
     for row in transaction.query(sql, &[]).await.map_err(read)? {
         writer.line(&Line::Twin(TwinLine::of(&twins(&row)?)))?;
     }
+    graves::export(transaction, writer).await?;
     let sql = include_str!("sql/export_reports.sql");
     for row in transaction.query(sql, &[]).await.map_err(read)? {
         let Some(kept) = kept(&row) else {
@@ -308,6 +311,12 @@ impl<'a> TakingIn<'a> {
                 let values: Values<'_> = &[&i16::from(row.digest[0]), &row.digest.as_slice(), &ids];
                 self.execute(include_str!("sql/import_twin.sql"), values)
                     .await
+            }
+            Line::Scope(line) => graves::import_scope(self.transaction, &line.read()).await,
+            Line::Tombstone(line) => {
+                let left = line.read().map_err(wrong)?;
+                self.newest.see(left.tombstone.purged_at);
+                graves::import(self.transaction, &left).await
             }
             Line::Report(line) => {
                 let kept = kept_report(line).map_err(wrong)?;

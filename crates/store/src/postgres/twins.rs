@@ -91,8 +91,8 @@ impl Inner {
         }
         match self.named_by_identity(action).await? {
             Some(reserved) if reserved != action.intent.action => {
-                let reserved = self.reserved(reserved).await?;
-                Ok(Some(Admitted::Reserved(reserved)))
+                let answer = self.gone_or_reserved(ADMITTING, action, reserved).await?;
+                Ok(Some(answer))
             }
             Some(_) | None => Ok(Some(Admitted::HeldOff(Box::new(first)))),
         }

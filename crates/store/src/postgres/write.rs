@@ -17,6 +17,7 @@ use super::row::{action_id, count, damaged, lane, signed, uuid};
 use super::twins::{Look, TwinRow};
 use crate::encoding::{fact_text, head_text};
 use crate::notice::Topic;
+use crate::purge::{intent_time, is_forgotten, scope_digest};
 use crate::record::{
     Action, Admission, Admitted, Claim, Committed, NextRow, Record, Recorded, identity_text,
 };
@@ -56,6 +57,8 @@ impl Standing {
 /// Which action an identity names; none where the register refused before that was asked.
 struct Named {
     action: Option<ActionId>,
+    /// The scope has forgotten identities of its time, and it may be one of them.
+    forgotten: bool,
     /// By this very statement.
     recorded: bool,
 }
@@ -133,6 +136,9 @@ impl Inner {
         let refusable = register.may_refuse();
         let admitted = match created {
             Ok(Named { recorded: true, .. }) => self.named(record, names, claim).await,
+            Ok(Named {
+                forgotten: true, ..
+            }) => self.forgotten(&submitted).await,
             Ok(Named { action, .. }) => {
                 self.joined(&submitted, action, names, claim, (repeated, refusable))
                     .await
@@ -191,7 +197,7 @@ impl Inner {
             .await?
         else {
             if let Some(first) = named.filter(|first| *first != submitted.intent.action) {
-                return Ok(Admitted::Reserved(self.reserved(first).await?));
+                return self.gone_or_reserved(ADMITTING, submitted, first).await;
             }
             if refusable {
                 return Ok(Admitted::Stale);
@@ -203,6 +209,19 @@ impl Inner {
             return self.named(first, names, claim).await;
         }
         Ok(shared::join(first, submitted))
+    }
+
+    /// Whoever repeats an identity that is kept joins, however old it is.
+    async fn forgotten(&self, submitted: &Action) -> Result<Admitted, StoreError> {
+        let kept = self
+            .read_by_identity(ADMITTING, submitted.identity_hash)
+            .await?;
+        if let Some(first) = kept {
+            return Ok(shared::join(first, submitted));
+        }
+        let scopes = self.scopes().await?;
+        let row = scopes.iter().find(|row| row.scope == submitted.scope);
+        Ok(is_forgotten(row, submitted).map_or(Admitted::Stale, Admitted::Forgotten))
     }
 
     async fn insert(
@@ -220,7 +239,10 @@ impl Inner {
         let (by, until) = claim.unzip();
         let wishes = Wishes::of(&register.entries);
         let twin = register.twin.as_ref();
-        let values: [Value<'_>; 44] = [
+        let scope = scope_digest(&action.scope);
+        let intent_at = intent_time(&action.identity, action.intent.intent_at);
+        let intent_at = intent_at.map(Timestamp::as_micros);
+        let values: [Value<'_>; 46] = [
             &lane(id),
             &uuid(id),
             &action.identity_hash.0.as_slice(),
@@ -252,6 +274,8 @@ impl Inner {
             &digest.as_slice(),
             &id.to_string(),
             news,
+            &scope.as_slice(),
+            &intent_at,
             &wishes.kinds,
             &wishes.tenants,
             &wishes.ids,
@@ -266,18 +290,26 @@ impl Inner {
             &twin.map(|row| row.before),
             &twin.map(|row| row.actions.clone()).unwrap_or_default(),
         ];
-        let (sql, used) = if register.entries.is_empty() && twin.is_none() {
-            (include_str!("sql/action_admit.sql"), 31)
+        self.identified(&values, register.entries.is_empty() && twin.is_none())
+            .await
+    }
+
+    /// Runs the statement of a submission, with `values` as its longer form has them. `alone`: nothing is changed with it.
+    async fn identified(&self, values: &[Value<'_>], alone: bool) -> Result<Named, Unanswered> {
+        let (sql, used) = if alone {
+            (include_str!("sql/action_admit.sql"), 33)
         } else {
-            (include_str!("sql/action_admit_with_entries.sql"), 44)
+            (include_str!("sql/action_admit_with_entries.sql"), 46)
         };
         let rows = self
             .connections
             .rows(ADMITTING, Does::Writes, sql, &values[..used])
             .await?;
         let row = rows.first();
+        let named = row.map(|row| row.get::<_, Option<Uuid>>(0).map(action_id));
         Ok(Named {
-            action: row.map(|row| action_id(row.get(0))),
+            action: named.flatten(),
+            forgotten: named == Some(None),
             recorded: row.is_some_and(|row| row.get::<_, Option<Uuid>>(1).is_some()),
         })
     }
@@ -293,10 +325,15 @@ impl Inner {
             let record = self.read(RECORDING, id).await?;
             return Ok(record.map(|record| shared::nothing_recorded(&record, now)));
         }
-        self.add(RECORDING, id, |_, now| {
-            Some((facts.clone(), shared::decide_anew(now)))
-        })
-        .await
+        let recorded = self
+            .add(RECORDING, id, |_, now| {
+                Some((facts.clone(), shared::decide_anew(now)))
+            })
+            .await?;
+        if recorded.is_none() {
+            self.late(id, &facts).await?;
+        }
+        Ok(recorded)
     }
 
     /// Adds facts, if the action is still at the version that they were concluded from.

@@ -5,6 +5,7 @@ use factum_core::{ActionId, Span, Timestamp};
 use super::fault::{failed, is_primary_key, while_doing};
 use super::kept;
 use super::notices;
+use super::purge;
 use super::register;
 use super::reports::OnFile;
 use super::row::{self, Standing, damaged};
@@ -66,6 +67,9 @@ pub(super) fn admit(work: &mut Work, prepared: Prepared) -> Result<Admitted, Sto
             failed(ADMITTING, &error)
         }
     };
+    if let Some(answer) = purge::answer(work, &admission.action)? {
+        return Ok(answer);
+    }
     if is_stale(work, &admission)? {
         // A repeat joins whatever has changed since.
         let known = row::find(&work.conn, admission.action.identity_hash).map_err(sql)?;
@@ -155,6 +159,7 @@ pub(super) fn record(
     facts: Penned,
 ) -> Result<Option<Recorded>, StoreError> {
     let Some(record) = work.take(id, RECORDING)? else {
+        purge::late(work, id, facts)?;
         return Ok(None);
     };
     let now = work.now();

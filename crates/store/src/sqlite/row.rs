@@ -96,23 +96,7 @@ pub(super) fn insert_action(
     let content = &action.content;
     let talk = content.conversation.as_ref().map(|talk| talk.id.as_str());
     let (subject, place) = subject_columns(action);
-    let sum = sums.of(
-        "action",
-        [
-            ValueRef::Integer(lane(id)),
-            blob(&bytes),
-            blob(&action.identity_hash.0),
-            blob(&action.fingerprint.0),
-            blob(&content.contract),
-            text(&action.scope.tenant),
-            text(&name),
-            talk.map_or(ValueRef::Null, text),
-            text(&texts.params),
-            text(&texts.payload),
-            text(&texts.head),
-            ValueRef::Null,
-        ],
-    );
+    let sum = action_sum(sums, action, texts);
     let rows = conn
         .prepare_cached(include_str!("sql/action_insert.sql"))?
         .execute(params![
@@ -132,6 +116,53 @@ pub(super) fn insert_action(
             place,
         ])?;
     Ok(rows == 1)
+}
+
+/// The checksum of the fixed row of an action.
+fn action_sum(sums: &Sums, action: &Action, texts: &ActionTexts) -> Sum {
+    let id = action.intent.action;
+    let bytes = id.to_bytes();
+    let name = identity_text(&action.identity);
+    let content = &action.content;
+    let talk = content.conversation.as_ref().map(|talk| talk.id.as_str());
+    sums.of(
+        "action",
+        [
+            ValueRef::Integer(lane(id)),
+            blob(&bytes),
+            blob(&action.identity_hash.0),
+            blob(&action.fingerprint.0),
+            blob(&content.contract),
+            text(&action.scope.tenant),
+            text(&name),
+            talk.map_or(ValueRef::Null, text),
+            text(&texts.params),
+            text(&texts.payload),
+            text(&texts.head),
+            ValueRef::Null,
+        ],
+    )
+}
+
+/// Writes the fixed row of an action whose content was taken out.
+pub(super) fn empty_action(
+    conn: &Connection,
+    sums: &Sums,
+    action: &Action,
+) -> rusqlite::Result<()> {
+    let id = action.intent.action;
+    let texts = ActionTexts::of(&sums.seals, action);
+    let sum = action_sum(sums, action, &texts);
+    conn.prepare_cached(include_str!("sql/action_empty.sql"))?
+        .execute(params![
+            lane(id),
+            id.to_bytes(),
+            texts.params,
+            texts.payload,
+            texts.head,
+            sum
+        ])?;
+    Ok(())
 }
 
 /// The subject and its place, by which later actions on it are found. They stand outside the checksum, and repeat what is

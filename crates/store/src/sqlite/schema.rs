@@ -17,7 +17,7 @@ const APPLICATION: i64 = 0x4641_4354;
 const SQLITE_LEAST: i32 = 3_051_003;
 
 /// Migrations, in order; the index plus one is the schema version.
-const MIGRATIONS: [&str; 8] = [
+const MIGRATIONS: [&str; 9] = [
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_reports.sql"),
     include_str!("migrations/0003_subject.sql"),
@@ -26,6 +26,7 @@ const MIGRATIONS: [&str; 8] = [
     include_str!("migrations/0006_notices.sql"),
     include_str!("migrations/0007_workers.sql"),
     include_str!("migrations/0008_twins.sql"),
+    include_str!("migrations/0009_retention.sql"),
 ];
 
 /// The newest schema version known here.

@@ -12,14 +12,14 @@ use super::row::{self, Standing, signed};
 use super::schema::{connect_reader, version_is_known};
 use super::sums::Sums;
 use super::writer::Work;
-use super::{Options, SqliteStore, kept, reports, twins};
+use super::{Options, SqliteStore, graves, kept, reports, twins};
 use crate::encoding::hex;
 use crate::record::{IMPORTED_AT, RETIRED, Restore};
 use crate::register::Kind;
 use crate::texts::{ActionTexts, sealed_facts};
 use crate::transfer::{
-    ActionLine, Counts, EntryLine, Import, Line, Newest, RestoreLine, TwinLine, Writer, bytes,
-    check_empty, is_moved, kept_report, report_line,
+    ActionLine, Counts, EntryLine, Import, Line, Newest, RestoreLine, ScopeLine, TombstoneLine,
+    TwinLine, Writer, bytes, check_empty, is_moved, kept_report, report_line,
 };
 use crate::{StoreError, StoreErrorKind, shared};
 
@@ -65,6 +65,12 @@ pub fn export(options: &Options, out: &mut (dyn Write + Send)) -> Result<Counts,
     }
     for row in twins::all(&conn, &sums, EXPORTING)? {
         writer.line(&Line::Twin(TwinLine::of(&row)))?;
+    }
+    for row in graves::scopes(&conn, &sums, EXPORTING)? {
+        writer.line(&Line::Scope(ScopeLine::of(&row)))?;
+    }
+    for left in graves::all(&conn, &sums, EXPORTING)? {
+        writer.line(&Line::Tombstone(Box::new(TombstoneLine::of(&left))))?;
     }
     for kept in reports::all(&conn, &sums)? {
         writer.line(&Line::Report(report_line(&kept)))?;
@@ -226,6 +232,16 @@ fn take_line(
         Line::Twin(twin) => {
             let row = twin.read().map_err(wrong)?;
             twins::put(&work.conn, &work.sums, &row).map_err(sql)
+        }
+        Line::Scope(scope) => {
+            let row = scope.read();
+            let before = row.forgotten_before;
+            graves::put_scope(&work.conn, &work.sums, &row.scope, before, IMPORTING)
+        }
+        Line::Tombstone(left) => {
+            let left = left.read().map_err(wrong)?;
+            newest.see(left.tombstone.purged_at);
+            graves::put_remains(&work.conn, &work.sums, &left).map_err(sql)
         }
         Line::Report(report) => {
             newest.see(Timestamp::from_micros(report.at));

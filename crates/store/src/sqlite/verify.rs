@@ -61,6 +61,8 @@ impl Reader {
         verified.damaged.extend(damaged);
         let damaged = super::twins::damaged(conn, sums).map_err(while_doing(DOING))?;
         verified.damaged.extend(damaged);
+        let damaged = super::graves::damaged(conn, sums).map_err(while_doing(DOING))?;
+        verified.damaged.extend(damaged);
         let damaged = super::register::all_damaged(conn, sums).map_err(while_doing(DOING))?;
         verified.damaged.extend(damaged);
         Ok(verified)

@@ -68,6 +68,7 @@ pub(crate) fn action(key: &str, body: &str, made: u64) -> Action {
             place: None,
             asked_by: None,
             approved: None,
+            purged_at: None,
         },
     }
 }

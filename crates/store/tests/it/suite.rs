@@ -7,6 +7,7 @@ mod notices;
 mod others;
 pub(crate) mod register;
 mod reports;
+mod retention;
 mod subject;
 mod twins;
 mod workers;

@@ -3,6 +3,7 @@
 use factum_core::{ActionId, ProposalId, Timestamp};
 use factum_store::{Admitted, Approved, Record, Registered};
 
+use super::super::retention::{forgotten, gone};
 use super::draft::{Draft, asker};
 use super::{DECIDED_MAX, Engine, Proposed, closed, stale, written};
 use crate::approval::NotByThem;
@@ -265,6 +266,13 @@ impl Engine {
                 Admitted::Conflict { first, members } => return Err(conflict(&first, &members)),
                 Admitted::HeldOff(first) => {
                     return Err(possible_duplicate(&first).about_proposal(proposal.id));
+                }
+                Admitted::Gone(stone) => {
+                    let problem = gone(&stone, stone.fingerprint);
+                    return Err(problem.about_proposal(proposal.id));
+                }
+                Admitted::Forgotten(before) => {
+                    return Err(forgotten(before).about_proposal(proposal.id));
                 }
                 Admitted::Stale => return Ok(None),
                 // A row of an outbox was refused: its application was told this id for what is approved now.

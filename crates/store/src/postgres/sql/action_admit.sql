@@ -1,9 +1,9 @@
 -- One statement, one transaction: the action with how it stands and its first evidence, or nothing where its identity names
 -- another one. With an edition ($27) it has to be the register's. READ COMMITTED. Waits for a row of the same identity that another
 -- transaction has not decided yet. Gives the id that the identity names, and the same again if it was recorded by this; no row where
--- the register refuses.
+-- the register refuses, and no id where the scope ($32) has forgotten the identities of that time ($33).
 WITH named_by AS MATERIALIZED (
-    SELECT factum.identify($28, $29, $2) AS id
+    SELECT factum.identify_kept($28, $29, $2, $32, $33) AS id
     WHERE $27::int8 IS NULL OR $27 = (SELECT number FROM factum.edition WHERE one = 1)
 ), new AS (
     INSERT INTO factum.action (lane, id, identity, fingerprint, contract, tenant, name, conversation, params, payload, head,

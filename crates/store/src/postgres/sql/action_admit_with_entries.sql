@@ -1,11 +1,11 @@
 -- One statement, one transaction: the action with how it stands, its first evidence, the entries that are changed with it, and the row
--- of its twins ($42, with the version before, $43, and the actions from now on, $44); or nothing, where its identity names another one,
+-- of its twins ($44, with the version before, $45, and the actions from now on, $46); or nothing, where its identity names another one,
 -- or an entry or that row is at another version. All but that row lies in one lane ($1). What it gives is what action_admit.sql gives.
 -- With an edition ($27) it has to be the register's. READ COMMITTED. Waits for a row of the same twins, then for one of the same
 -- identity, that another transaction has not decided yet.
 WITH wish AS MATERIALIZED (
-    SELECT * FROM unnest($32::text[], $33::text[], $34::text[], $35::int8[], $36::text[], $37::text[], $38::int8[],
-        $39::text[], $40::text[]) AS w (kind, tenant, id, version, body, label, due, who, why)
+    SELECT * FROM unnest($34::text[], $35::text[], $36::text[], $37::int8[], $38::text[], $39::text[], $40::int8[],
+        $41::text[], $42::text[]) AS w (kind, tenant, id, version, body, label, due, who, why)
 ), fits AS MATERIALIZED (
     SELECT 1 WHERE NOT EXISTS (
         SELECT 1 FROM wish w LEFT JOIN factum.entry e
@@ -14,13 +14,13 @@ WITH wish AS MATERIALIZED (
       AND ($27::int8 IS NULL OR $27 = (SELECT number FROM factum.edition WHERE one = 1))
 ), twins AS (
     INSERT INTO factum.twin (lane, digest, version, actions)
-    SELECT $41::int2, $42::bytea, $43::int8 + 1, $44::uuid[] FROM fits WHERE $42::bytea IS NOT NULL
-    ON CONFLICT (lane, digest) DO UPDATE SET version = excluded.version, actions = excluded.actions WHERE twin.version = $43
+    SELECT $43::int2, $44::bytea, $45::int8 + 1, $46::uuid[] FROM fits WHERE $44::bytea IS NOT NULL
+    ON CONFLICT (lane, digest) DO UPDATE SET version = excluded.version, actions = excluded.actions WHERE twin.version = $45
     RETURNING 1
 ), named_by AS MATERIALIZED (
-    SELECT factum.identify($28, $29, $2) AS id
+    SELECT factum.identify_kept($28, $29, $2, $32, $33) AS id
     FROM fits
-    WHERE $42::bytea IS NULL OR EXISTS (SELECT FROM twins)
+    WHERE $44::bytea IS NULL OR EXISTS (SELECT FROM twins)
 ), new AS (
     INSERT INTO factum.action (lane, id, identity, fingerprint, contract, tenant, name, conversation, params, payload, head,
         subject, destination, identity_form)

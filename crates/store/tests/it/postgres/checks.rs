@@ -47,7 +47,7 @@ async fn filled() -> (Database, tokio_postgres::Client) {
 }
 
 /// What each check forbids.
-const ATTACKS: [(&str, &str); 51] = [
+const ATTACKS: [(&str, &str); 59] = [
     (
         "worker_room_is_no_debt",
         "INSERT INTO factum.worker (nonce, until, room) VALUES (1, 1, -1)",
@@ -219,6 +219,38 @@ const ATTACKS: [(&str, &str); 51] = [
     (
         "twin_names_an_action",
         "UPDATE factum.twin SET actions = '{}'",
+    ),
+    (
+        "scope_digest_is_16_bytes",
+        "INSERT INTO factum.scope VALUES (0, '\\x00', '', '', '', '')",
+    ),
+    (
+        "scope_lane_is_the_digests",
+        "INSERT INTO factum.scope VALUES (1, decode(repeat('00', 16), 'hex'), '', '', '', '')",
+    ),
+    (
+        "tombstone_identity_is_32_bytes",
+        "INSERT INTO factum.tombstone VALUES (0, '\\x00', '00000000-0000-0000-0000-000000000000', decode(repeat('00', 32), 'hex'), decode(repeat('00', 32), 'hex'), decode(repeat('00', 16), 'hex'), 'succeeded', NULL, 1, 1)",
+    ),
+    (
+        "tombstone_lane_is_the_identitys",
+        "INSERT INTO factum.tombstone VALUES (1, decode(repeat('00', 32), 'hex'), '00000000-0000-0000-0000-000000000000', decode(repeat('00', 32), 'hex'), decode(repeat('00', 32), 'hex'), decode(repeat('00', 16), 'hex'), 'succeeded', NULL, 1, 1)",
+    ),
+    (
+        "tombstone_fingerprint_is_32_bytes",
+        "INSERT INTO factum.tombstone VALUES (0, decode(repeat('00', 32), 'hex'), '00000000-0000-0000-0000-000000000000', '', decode(repeat('00', 32), 'hex'), decode(repeat('00', 16), 'hex'), 'succeeded', NULL, 1, 1)",
+    ),
+    (
+        "tombstone_digest_is_32_bytes",
+        "INSERT INTO factum.tombstone VALUES (0, decode(repeat('00', 32), 'hex'), '00000000-0000-0000-0000-000000000000', decode(repeat('00', 32), 'hex'), '', decode(repeat('00', 16), 'hex'), 'succeeded', NULL, 1, 1)",
+    ),
+    (
+        "tombstone_scope_is_16_bytes",
+        "INSERT INTO factum.tombstone VALUES (0, decode(repeat('00', 32), 'hex'), '00000000-0000-0000-0000-000000000000', decode(repeat('00', 32), 'hex'), decode(repeat('00', 32), 'hex'), '', 'succeeded', NULL, 1, 1)",
+    ),
+    (
+        "late_evidence_is_numbered",
+        "INSERT INTO factum.late_evidence VALUES (0, '00000000-0000-0000-0000-000000000000', 0, 1, 'noted', '')",
     ),
     ("edition_is_one_row", "UPDATE factum.edition SET one = 2"),
     ("edition_rises", "UPDATE factum.edition SET number = -1"),

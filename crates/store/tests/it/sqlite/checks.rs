@@ -11,7 +11,7 @@ use crate::fixtures::START;
 use crate::fixtures::{TestClock, admission, mark, report, reversed};
 use crate::suite::register::change;
 
-const SCHEMA: [&str; 7] = [
+const SCHEMA: [&str; 8] = [
     include_str!("../../../src/sqlite/migrations/0001_first.sql"),
     include_str!("../../../src/sqlite/migrations/0002_reports.sql"),
     include_str!("../../../src/sqlite/migrations/0003_subject.sql"),
@@ -19,6 +19,7 @@ const SCHEMA: [&str; 7] = [
     include_str!("../../../src/sqlite/migrations/0005_sums.sql"),
     include_str!("../../../src/sqlite/migrations/0006_notices.sql"),
     include_str!("../../../src/sqlite/migrations/0008_twins.sql"),
+    include_str!("../../../src/sqlite/migrations/0009_retention.sql"),
 ];
 
 const GUARD: TwinGuard = TwinGuard {
@@ -62,7 +63,7 @@ async fn file() -> (Connection, tempfile::TempDir) {
 }
 
 /// What each check forbids.
-const ATTACKS: [(&str, &str); 52] = [
+const ATTACKS: [(&str, &str); 62] = [
     ("notice_is_numbered", "UPDATE notice SET no = 0"),
     ("notice_version_rises", "UPDATE notice SET version = 0"),
     ("notice_records_counted", "UPDATE notice SET records = -1"),
@@ -185,6 +186,46 @@ const ATTACKS: [(&str, &str); 52] = [
     ),
     ("twin_actions_are_ids", "UPDATE twin SET actions = x'00'"),
     ("twin_sum_is_16_bytes", "UPDATE twin SET sum = x''"),
+    (
+        "scope_digest_is_16_bytes",
+        "INSERT INTO scope VALUES (x'00', '', '', '', '', NULL, zeroblob(16))",
+    ),
+    (
+        "scope_sum_is_16_bytes",
+        "INSERT INTO scope VALUES (zeroblob(16), '', '', '', '', NULL, x'')",
+    ),
+    (
+        "tombstone_identity_is_32_bytes",
+        "INSERT INTO tombstone VALUES (0, x'00', zeroblob(16), zeroblob(32), zeroblob(32), zeroblob(16), 'succeeded', NULL, 1, 1, zeroblob(16))",
+    ),
+    (
+        "tombstone_lane_is_the_identitys",
+        "INSERT INTO tombstone VALUES (1, zeroblob(32), zeroblob(16), zeroblob(32), zeroblob(32), zeroblob(16), 'succeeded', NULL, 1, 1, zeroblob(16))",
+    ),
+    (
+        "tombstone_action_is_16_bytes",
+        "INSERT INTO tombstone VALUES (0, zeroblob(32), x'', zeroblob(32), zeroblob(32), zeroblob(16), 'succeeded', NULL, 1, 1, zeroblob(16))",
+    ),
+    (
+        "tombstone_fingerprint_is_32_bytes",
+        "INSERT INTO tombstone VALUES (0, zeroblob(32), zeroblob(16), x'', zeroblob(32), zeroblob(16), 'succeeded', NULL, 1, 1, zeroblob(16))",
+    ),
+    (
+        "tombstone_digest_is_32_bytes",
+        "INSERT INTO tombstone VALUES (0, zeroblob(32), zeroblob(16), zeroblob(32), x'', zeroblob(16), 'succeeded', NULL, 1, 1, zeroblob(16))",
+    ),
+    (
+        "tombstone_sum_is_16_bytes",
+        "INSERT INTO tombstone VALUES (0, zeroblob(32), zeroblob(16), zeroblob(32), zeroblob(32), zeroblob(16), 'succeeded', NULL, 1, 1, x'')",
+    ),
+    (
+        "late_evidence_is_numbered",
+        "INSERT INTO late_evidence VALUES (0, zeroblob(16), 0, 1, 'noted', '', NULL, zeroblob(16))",
+    ),
+    (
+        "late_evidence_sum_is_16_bytes",
+        "INSERT INTO late_evidence VALUES (0, zeroblob(16), 1, 1, 'noted', '', NULL, x'')",
+    ),
     ("edition_is_one_row", "UPDATE edition SET one = 2"),
     ("edition_rises", "UPDATE edition SET number = -1"),
 ];
@@ -230,6 +271,22 @@ async fn the_nine_states_are_the_cores() {
 }
 
 #[tokio::test]
+async fn a_watermark_never_falls() {
+    let (conn, _files) = file().await;
+    conn.execute_batch(
+        "INSERT INTO scope VALUES (zeroblob(16), '', '', '', '', NULL, zeroblob(16))",
+    )
+    .unwrap();
+    let set = |at| conn.execute("UPDATE scope SET forgotten_before = ?1", [at]);
+    assert_eq!(set(Some(5)).unwrap(), 1);
+    for lower in [Some(4), None] {
+        let error = set(lower).unwrap_err().to_string();
+        assert!(error.contains("stays forgotten"), "{error}");
+    }
+    assert_eq!(set(Some(6)).unwrap(), 1);
+}
+
+#[tokio::test]
 async fn evidence_is_append_only_and_belongs_to_an_action() {
     let files = tempfile::tempdir().unwrap();
     let store = open_in(files.path(), &TestClock::new()).unwrap().store;
@@ -248,7 +305,17 @@ async fn evidence_is_append_only_and_belongs_to_an_action() {
 }
 
 /// The hot statements, how many parameters they have, and a part of their plan.
-const PLANS: [(&str, usize, &str); 23] = [
+const PLANS: [(&str, usize, &str); 25] = [
+    (
+        include_str!("../../../src/sqlite/sql/tombstone_find.sql"),
+        2,
+        "USING PRIMARY KEY (lane=? AND identity=?)",
+    ),
+    (
+        include_str!("../../../src/sqlite/sql/tombstone_old.sql"),
+        3,
+        "USING INDEX tombstone_scope (scope=? AND intent_at<?)",
+    ),
     (
         include_str!("../../../src/sqlite/sql/notice_read.sql"),
         2,

@@ -10,7 +10,7 @@ use super::{KEYS, database, open_in, options};
 use crate::fixtures::{MINUTE, START, TestClock, admission, report, reversed};
 
 /// The newest version of the schema.
-const NEWEST: i64 = 8;
+const NEWEST: i64 = 9;
 
 async fn admit(store: &SqliteStore, n: u64) {
     let admitted = store.admit(admission(n)).await.unwrap();
@@ -118,7 +118,9 @@ async fn a_file_of_the_first_version_is_brought_up_to_date() {
     store.close().await.unwrap();
     let conn = rusqlite::Connection::open(database(folder.path())).unwrap();
     conn.execute_batch(
-        "DROP TABLE twin; DROP TABLE notice; DROP TABLE edition; DROP TABLE entry_version; DROP TABLE entry; DROP TABLE report_name; DROP TABLE report; DROP TABLE known_by; DROP INDEX action_subject; DROP INDEX standing_for_workers;
+        "DROP TRIGGER evidence_is_never_removed; DROP TABLE late_evidence; DROP TABLE tombstone; DROP TABLE scope;
+         CREATE TRIGGER evidence_is_never_removed BEFORE DELETE ON evidence BEGIN SELECT RAISE(ABORT, 'evidence is append-only'); END;
+         DROP TABLE twin; DROP TABLE notice; DROP TABLE edition; DROP TABLE entry_version; DROP TABLE entry; DROP TABLE report_name; DROP TABLE report; DROP TABLE known_by; DROP INDEX action_subject; DROP INDEX standing_for_workers;
          ALTER TABLE action DROP COLUMN destination; ALTER TABLE action DROP COLUMN subject;
          ALTER TABLE contract DROP COLUMN sum; ALTER TABLE setting DROP COLUMN sum; ALTER TABLE restore DROP COLUMN sum; PRAGMA user_version = 1;",
     )

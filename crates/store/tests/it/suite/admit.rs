@@ -86,6 +86,7 @@ async fn pairs_that_race_on_one_key_make_one_action(at: Ready) {
             }
             Admitted::Stale => panic!("nothing was said of the register"),
             Admitted::HeldOff(_) => panic!("no guard was asked for"),
+            Admitted::Gone(_) | Admitted::Forgotten(_) => panic!("nothing was taken away"),
             Admitted::Reserved(reserved) => panic!("nothing else submits: {reserved:?}"),
         }
     }

@@ -1,0 +1,5 @@
+-- The tombstone of an identity. READ COMMITTED, of one moment; locks nothing.
+SELECT t.identity, t.action, t.fingerprint, t.state, t.intent_at, t.settled_at, t.purged_at, s.tenant, s.principal, s.destination,
+    s.operation, t.identity_digest
+FROM factum.tombstone t JOIN factum.scope s ON s.lane = get_byte(t.scope, 0) AND s.digest = t.scope
+WHERE t.lane = $1 AND t.identity = $2

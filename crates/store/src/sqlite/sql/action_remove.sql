@@ -1,0 +1,1 @@
+DELETE FROM action WHERE lane = ?1 AND id = ?2

@@ -1,0 +1,1 @@
+DELETE FROM entry WHERE kind = ?1 AND tenant = ?2 AND id = ?3

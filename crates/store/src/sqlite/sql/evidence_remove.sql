@@ -1,0 +1,1 @@
+DELETE FROM evidence WHERE lane = ?1 AND action = ?2

@@ -1,0 +1,1 @@
+DELETE FROM late_evidence WHERE lane = ?1 AND action = ?2

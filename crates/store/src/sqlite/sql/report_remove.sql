@@ -1,0 +1,1 @@
+DELETE FROM report WHERE lane = ?1 AND action = ?2

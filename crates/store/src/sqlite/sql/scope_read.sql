@@ -1,0 +1,1 @@
+SELECT digest, tenant, principal, destination, operation, forgotten_before, sum FROM scope WHERE digest = ?1

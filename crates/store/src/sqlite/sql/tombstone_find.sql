@@ -1,0 +1,2 @@
+SELECT lane, identity, action, fingerprint, digest, scope, state, intent_at, settled_at, purged_at, sum
+FROM tombstone WHERE lane = ?1 AND identity = ?2

@@ -1,0 +1,1 @@
+DELETE FROM tombstone WHERE lane = ?1 AND identity = ?2

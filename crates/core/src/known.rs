@@ -382,6 +382,13 @@ impl Known {
             .find(|mark| mark.worker == worker)
     }
 
+    /// By what right this attempt was marked.
+    #[must_use]
+    pub fn permission_of(&self, no: AttemptNo) -> Option<PermissionKind> {
+        let mark = self.attempts.get(&no)?.mark.as_ref()?;
+        Some(mark.permission)
+    }
+
     /// Until when word of this attempt is waited for; none where something says how it ended, or its lease is over.
     #[must_use]
     pub fn attempt_leased_until(&self, no: AttemptNo) -> Option<Timestamp> {

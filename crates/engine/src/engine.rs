@@ -30,6 +30,8 @@ use crate::driver::answers::due_at;
 use crate::driver::{DestinationPolicy, Driver, DriverLimits, Event};
 use crate::feeds::Feeds;
 use crate::keys::Keys;
+use crate::metrics::Metrics;
+use crate::metrics::standing::Standing;
 use crate::problem::Problem;
 use crate::recover;
 use crate::room::Room;
@@ -77,6 +79,9 @@ pub struct Engine {
     restore_grace: Span,
     older_identities: bool,
     stopping: AtomicBool,
+    pub(crate) standing: Standing,
+    /// When the store was last seen to be writable.
+    pub(crate) written: tokio::sync::Mutex<Option<std::time::Instant>>,
     loop_task: tokio::sync::Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -111,6 +116,7 @@ impl Engine {
         let worker = WorkerNonce::here(random_u64());
         let transport = (options.transport)(clock.clone());
         let policies = policies(&options.destinations);
+        let metrics = Metrics::of(&options.destinations);
         let contracts = keep_contracts(options.store.as_ref(), &options.destinations).await?;
         let older_identities = older_identities(options.store.as_ref()).await?;
         let restore = options.store.restore().await?;
@@ -145,6 +151,7 @@ impl Engine {
             restore_marked: std::sync::Mutex::default(),
             directory: RwLock::new(directory.clone()),
             tokens_used: std::sync::Mutex::default(),
+            metrics,
             overdue_after: std::sync::Mutex::default(),
         });
         let limits = DriverLimits {
@@ -157,13 +164,8 @@ impl Engine {
         if paused {
             driver.handle(Event::Paused(true), shared.now());
         }
-        recover::recover(
-            &shared,
-            &mut driver,
-            restore.as_ref(),
-            options.former_workers_gone_at,
-        )
-        .await?;
+        let gone_at = options.former_workers_gone_at;
+        recover::recover(&shared, &mut driver, restore.as_ref(), gone_at).await?;
         let (messages, receiver) = mpsc::channel(4_096);
         let loop_task = tokio::spawn(shell::run(shared.clone(), driver, receiver));
         Ok(Self {
@@ -172,6 +174,8 @@ impl Engine {
             restore_grace: options.restore_grace,
             older_identities,
             stopping: AtomicBool::new(false),
+            standing: Standing::default(),
+            written: tokio::sync::Mutex::default(),
             loop_task: tokio::sync::Mutex::new(Some(loop_task)),
         })
     }
@@ -420,6 +424,9 @@ impl Engine {
 
     /// Lets it be heard that something is so about an action, beside its state.
     pub fn announce_that(&self, record: &Record, about: About) {
+        if about == About::CorrectionDue {
+            self.shared.metrics.correction_due(record);
+        }
         // Nobody listening is no error.
         let _ = self.shared.changes.send(Change {
             about,

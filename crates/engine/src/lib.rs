@@ -24,6 +24,7 @@ pub mod key_template;
 pub mod keys;
 pub mod left_behind;
 pub mod messages;
+pub mod metrics;
 pub mod neighbours;
 pub mod ordered;
 pub mod problem;

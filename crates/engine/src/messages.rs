@@ -474,7 +474,8 @@ fn seconds(text: Option<&str>) -> Option<Span> {
 }
 
 /// A time as HTTP writes it (RFC 9110, IMF-fixdate).
-fn http_date(text: &str) -> Option<Timestamp> {
+#[must_use]
+pub fn http_date(text: &str) -> Option<Timestamp> {
     let zoned = jiff::fmt::rfc2822::parse(text).ok()?;
     Some(crate::submission::instant(zoned.timestamp()))
 }

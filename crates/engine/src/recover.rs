@@ -5,6 +5,7 @@ use factum_store::{Filter, IMPORTED_AT, Restore, StoreError, StoreErrorKind};
 
 use crate::driver::{Driver, Event};
 use crate::left_behind::{left_behind, restored};
+use crate::metrics::Notes;
 use crate::neighbours;
 use crate::problem::Problem;
 use crate::shell::Shared;
@@ -103,7 +104,11 @@ async fn look_after(
     if facts.is_empty() {
         return Ok(None);
     }
+    let notes = Notes::of(&facts);
     let recorded = shared.store.record(action, facts).await?;
+    if let Some(recorded) = &recorded {
+        shared.count(action, &notes, recorded).await;
+    }
     Ok(recorded.map(|recorded| recorded.at))
 }
 

@@ -4,6 +4,7 @@
 //! back as the task's result, so that no task outlives the loop unnoticed.
 
 mod guard;
+mod heard;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,9 +14,7 @@ use std::time::Duration;
 use factum_contract::Contract;
 use factum_core::evidence::PermissionKind;
 use factum_core::{ActionId, Epoch, Fact, Span, State, Timestamp, WorkerNonce};
-use factum_store::{
-    Admission, Admitted, Claimed, Committed, Delivered, Record, Recorded, Site, Store, StoreError,
-};
+use factum_store::{Admission, Admitted, Claimed, Committed, Record, Recorded, Store, StoreError};
 use factum_transport::{Clock, Transport};
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::task::{Id, JoinSet};
@@ -28,11 +27,13 @@ use crate::destination::{Destination, Reach};
 use crate::directory::Directory;
 use crate::driver::answers::{self, STORE_REST, Submitted, Wrote, owner};
 use crate::driver::gate::{Guest, Heard};
+use crate::driver::queues::Queue;
 use crate::driver::{Command, Commit, Driver, Event, SendOut};
 use crate::failpoint::{CrashPoint, reach};
 use crate::feeds::{self, Feeds};
 use crate::keys::Keys;
 use crate::messages::{Brought, report_names};
+use crate::metrics::{Metrics, Notes};
 use crate::neighbours;
 use crate::room::Room;
 use crate::waiters::Waiters;
@@ -99,6 +100,8 @@ pub(crate) struct Shared {
     pub(crate) directory: RwLock<Arc<Directory>>,
     /// When tokens were used last in this process, by tenant and id.
     pub(crate) tokens_used: std::sync::Mutex<BTreeMap<(String, String), authority::TokenUse>>,
+    /// What is counted.
+    pub(crate) metrics: Metrics,
     /// How far the listing of what others left has come.
     pub(crate) overdue_after: std::sync::Mutex<Option<(Timestamp, ActionId)>>,
 }
@@ -112,6 +115,8 @@ pub(crate) enum Message {
         Box<Admission>,
         oneshot::Sender<Result<Admitted, StoreError>>,
     ),
+    /// How do the queues stand?
+    Queues(oneshot::Sender<BTreeMap<String, Queue>>),
     /// Stop: begin nothing, let what is in flight end within this time, answer when done.
     Stop(Duration, oneshot::Sender<usize>),
 }
@@ -145,6 +150,10 @@ pub(crate) async fn run(
                     }
                     let handle = tasks.spawn(admit(shared.clone(), *admission, marked, reply));
                     owners.insert(handle.id(), id.into());
+                    continue;
+                }
+                Some(Message::Queues(reply)) => {
+                    let _ = reply.send(driver.queues(shared.clock.now()));
                     continue;
                 }
                 Some(Message::Stop(bound, done)) => {
@@ -308,7 +317,16 @@ async fn admit(
         destination: admission.action.scope.destination.clone(),
         marked,
     };
+    let notes = Notes::of(&admission.facts);
+    let scope = admission.action.scope.clone();
     let answer = shared.store.admit(admission).await;
+    if let Ok(admitted) = &answer {
+        shared.metrics.admitted(&scope, admitted);
+        if let Admitted::Created(record, _) = admitted {
+            let before = State::Pending;
+            (shared.metrics).recorded(record, &notes, before, record.action.intent.submitted_at);
+        }
+    }
     if marked && matches!(answer, Ok(Admitted::Created(_, Some(_)))) {
         reach(CrashPoint::C4);
     }
@@ -341,11 +359,13 @@ async fn write(shared: &Shared, commit: Commit) -> Event {
         Ok(Committed::Stale) => {}
         Err(error) => tracing::warn!(%action, %error, "could not commit"),
     }
+    let notes = Notes::of(&commit.facts);
     let stale_mark = matches!(answer, Ok(Committed::Stale)) && marks(&commit.facts);
     match answers::wrote(commit, answer, shared.now()) {
         Wrote::Durable(event, recorded) => {
             announce(shared, action, &recorded);
             if let Event::Committed(_, record) = &event {
+                (shared.metrics).recorded(record, &notes, recorded.states.0, recorded.at);
                 shared.waiters.stands(record);
             }
             event
@@ -531,6 +551,7 @@ async fn record_facts(shared: &Shared, action: ActionId, facts: Vec<Fact>) -> Ev
             Ok(Some(recorded)) => {
                 announce(shared, action, &recorded);
                 shared.waiters.changed(action);
+                shared.count(action, &Notes::of(&facts), &recorded).await;
                 return Event::Recorded(action);
             }
             Ok(None) => return Event::Recorded(action),
@@ -586,35 +607,6 @@ impl Shared {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
             .insert(digest, contract.clone());
         Some(contract)
-    }
-
-    /// An action that was reported about is decided anew, at once.
-    pub(crate) async fn reported(
-        &self,
-        site: &Site,
-        delivered: Delivered,
-        at: Timestamp,
-    ) -> Option<Event> {
-        let Delivered::Matched(action) = delivered else {
-            return None;
-        };
-        if let Ok(Some(record)) = self.store.load(action).await {
-            self.stands(&record);
-        }
-        let destination = site.destination.clone();
-        Some(Event::Due {
-            action,
-            destination,
-            at,
-        })
-    }
-
-    /// Lets it be heard how an action stands.
-    pub(crate) fn stands(&self, record: &Record) {
-        let change = Change::standing(record.id(), record.status().state);
-        // Nobody listening is no error.
-        let _ = self.changes.send(change);
-        self.waiters.stands(record);
     }
 
     /// The store's time as this process knows it.

@@ -12,6 +12,7 @@ use serde::{Deserialize, Deserializer};
 
 pub use crate::credentials::{AuthConfig, HmacConfig, OAuth2Config, SigV4Config};
 pub use crate::mcp::McpConfig;
+pub use crate::observe::{MetricsAccess, MetricsConfig};
 pub use crate::workers::{WorkConfig, WorkKey, WorkLookUp};
 
 /// `factum.toml`.
@@ -30,6 +31,8 @@ pub struct Config {
     pub webhooks: WebhooksConfig,
     /// How language models are answered.
     pub mcp: McpConfig,
+    /// Who reads the metrics.
+    pub metrics: MetricsConfig,
     /// The customer's route while a person has to decide, unless a destination has its own.
     pub contact: Option<ContactConfig>,
     /// A folder with messages of one's own; they override those that come with the program.

@@ -40,6 +40,7 @@ mod credentials;
 pub mod events;
 pub mod home;
 pub mod mcp;
+mod observe;
 #[cfg(feature = "sqlite")]
 pub mod outbox;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
@@ -54,6 +55,13 @@ pub mod teller;
 pub mod view;
 pub mod webhooks;
 pub mod workers;
+
+/// What an engine counts and what stands in its store, for whoever shows it.
+pub mod metrics {
+    pub use factum_engine::driver::queues::Queue;
+    pub use factum_engine::metrics::{Metrics, OTHER, OUTCOMES, Row, standing};
+    pub use factum_store::meter::{Counter, Observed, Tally};
+}
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,9 @@
 //! What every call shares: the engine, the tokens, the bounds, and the word that the server is ending.
 
 use std::future::Future;
+use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::body::Bytes;
@@ -11,6 +13,7 @@ use factum::{
 use subtle::ConstantTimeEq;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
+use crate::metrics;
 use crate::openapi;
 use crate::reply::Failure;
 
@@ -34,6 +37,8 @@ struct Inner {
     under_way: watch::Sender<usize>,
     /// Streams of events that may still be opened.
     streams: Arc<Semaphore>,
+    /// Metrics are open without a token, at the address that the server listens on.
+    open_metrics: AtomicBool,
 }
 
 /// Bounds of the server.
@@ -80,6 +85,7 @@ impl App {
             ending: watch::Sender::new(false),
             under_way: watch::Sender::new(0),
             streams: Arc::new(Semaphore::new(streams)),
+            open_metrics: AtomicBool::new(false),
         };
         Self {
             inner: Arc::new(inner),
@@ -96,6 +102,16 @@ impl App {
     #[must_use]
     pub fn limits(&self) -> Limits {
         self.inner.limits
+    }
+
+    /// Says where the server listens: metrics may be open there.
+    pub(crate) fn listens_at(&self, address: SocketAddr) {
+        let open = metrics::open_at(self.inner.factum.config().metrics.access, address);
+        self.inner.open_metrics.store(open, Ordering::Relaxed);
+    }
+
+    pub(crate) fn has_open_metrics(&self) -> bool {
+        self.inner.open_metrics.load(Ordering::Relaxed)
     }
 
     pub(crate) fn document(&self) -> Bytes {

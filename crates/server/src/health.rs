@@ -23,13 +23,15 @@ pub(crate) const HEALTHZ: Doc = Doc {
 pub(crate) const READYZ: Doc = Doc {
     name: "readyz",
     summary: "Submissions can be recorded.",
-    says: "Needs no token. `overdue_s` is how long the oldest due work waits: destinations that are slow or held count in, \
-           so it is told and does not make the server unready.",
+    says: "Needs no token. The store is written and the engine's loop is asked; where either does not answer, the server is not ready. \
+           `overdue_s` is how long the oldest due work waits: destinations that are slow or held count in, so it is told and \
+           does not make the server unready; nor does a clock in doubt, under which nothing is sent again by key until a \
+           destination's time agrees.",
     query: &[],
     headers: &[],
     body: None,
     answers: &[(200, "They can.", "Ready")],
-    problems: &[Code::ShuttingDown],
+    problems: &[Code::ShuttingDown, Code::StoreUnavailable, Code::DiskFull],
 };
 
 pub(crate) const DOCUMENT: Doc = Doc {
@@ -59,6 +61,12 @@ pub(crate) async fn ready(app: &App) -> Result<Reply, Failure> {
     }
     let engine = app.factum().engine();
     let now = engine.store().now().await.map_err(Problem::from)?;
+    engine.check_writable().await?;
+    if engine.queues().await.is_none() {
+        let rule = "the engine's loop does not answer, so that nothing that is due is carried out";
+        let remedy = "see the log; start the server again, which finds out what was in flight";
+        return Err(Problem::new(Code::Internal, "", rule, remedy).into());
+    }
     let paused = engine.paused_by().await?.is_some();
     let held = engine
         .restore()
@@ -69,7 +77,8 @@ pub(crate) async fn ready(app: &App) -> Result<Reply, Failure> {
         .first()
         .map_or(0, |row| now.since(row.at).as_micros().max(0) / 1_000_000);
     let answer = json!({
-        "ready": true, "now": rfc3339(now), "paused": paused, "held_by_restore": held, "overdue_s": overdue_s,
+        "ready": true, "now": rfc3339(now), "paused": paused, "held_by_restore": held,
+        "clock_in_doubt": engine.clock_in_doubt(), "overdue_s": overdue_s,
     });
     json_reply(StatusCode::OK, &answer)
 }

@@ -20,6 +20,7 @@ mod headers;
 mod health;
 mod incoming;
 mod mcp;
+mod metrics;
 pub mod openapi;
 mod proposals;
 mod query;

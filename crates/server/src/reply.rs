@@ -120,7 +120,8 @@ pub(crate) fn json_text(status: StatusCode, text: impl Into<Body>) -> Reply {
     )
 }
 
-fn with_status(status: StatusCode, body: impl Into<Body>) -> Reply {
+/// An answer of this status and body.
+pub(crate) fn with_status(status: StatusCode, body: impl Into<Body>) -> Reply {
     let mut reply = Response::new(body.into());
     *reply.status_mut() = status;
     // Statuses change; nothing on the way may keep one.

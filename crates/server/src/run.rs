@@ -19,8 +19,8 @@ use crate::incoming::Incoming;
 use crate::query::Query;
 use crate::reply::{Failure, Reply};
 use crate::{
-    actions, admin, callbacks, conversations, destinations, events, health, mcp, proposals,
-    register, review, webhooks, work,
+    actions, admin, callbacks, conversations, destinations, events, health, mcp, metrics,
+    proposals, register, review, webhooks, work,
 };
 
 /// All calls, and a problem for everything else.
@@ -36,8 +36,12 @@ pub fn router(app: App) -> Router {
         }
         router = router.route(path, methods(path));
     }
+    let scraped = |app, method, headers| async move {
+        logged(method, metrics::PATH, metrics::scrape(app, headers)).await
+    };
     router
         .route(mcp::http::PATH, mcp_methods())
+        .route(metrics::PATH, axum::routing::get(scraped))
         .fallback(
             |State(app): State<App>, method: Method, headers: HeaderMap| async move {
                 let refused = async { unknown_route(&app, &headers) };
@@ -255,7 +259,8 @@ pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
         .then_some(token.trim())
 }
 
-fn authorized(app: &App, headers: &HeaderMap) -> Result<Caller, Failure> {
+/// Whose token a request shows.
+pub(crate) fn authorized(app: &App, headers: &HeaderMap) -> Result<Caller, Failure> {
     if let Some(caller) = bearer(headers).and_then(|token| app.caller(token)) {
         return Ok(caller);
     }

@@ -433,6 +433,14 @@ fn ready() -> Value {
             ("paused", boolean(), true),
             ("held_by_restore", boolean(), true),
             (
+                "clock_in_doubt",
+                said(
+                    boolean(),
+                    "The clock stepped, and no destination's time has agreed since.",
+                ),
+                false,
+            ),
+            (
                 "overdue_s",
                 said(count(), "How long the oldest due work waits, in seconds."),
                 true,

@@ -49,6 +49,9 @@ pub fn check_listen(address: SocketAddr, allow_remote: bool) -> Result<(), Probl
 /// the bound of [`crate::Limits::shutdown`]. Answers how many sends could not end.
 pub async fn serve(listener: TcpListener, app: App, shutdown: impl Future<Output = ()>) -> usize {
     let limits = app.limits();
+    if let Ok(address) = listener.local_addr() {
+        app.listens_at(address);
+    }
     let slots = Arc::new(Semaphore::new(limits.connections_max));
     let router = router(app.clone());
     let mut connections = JoinSet::new();

@@ -18,6 +18,7 @@ mod error;
 mod keys;
 mod matching;
 pub mod memory;
+pub mod meter;
 pub mod notice;
 #[cfg(feature = "postgres")]
 pub mod postgres;
@@ -53,6 +54,7 @@ use factum_core::{
     ActionId, Evidence, Fact, IdentityHash, Lane, Scope, Span, Timestamp, WorkerNonce,
 };
 pub use memory::MemoryStore;
+pub use meter::Meter;
 pub use notice::{Notice, Notices, Topic};
 pub use purge::{
     PURGED_MAX, Purge, Purged, Remains, ScopeRow, SettledPage, Take, Tombstone, intent_time,
@@ -98,6 +100,11 @@ pub trait Store: Send + Sync + 'static {
 
     /// Actions with a next step at a time, soonest first; `after` continues a listing behind its last row.
     fn due(&self, after: Option<(Timestamp, ActionId)>, limit: usize) -> Answer<'_, Vec<Due>>;
+
+    /// What it counts about its own writing in this process; none where nothing is written to a disk.
+    fn meter(&self) -> Option<&Meter> {
+        None
+    }
 
     /// Whether several processes work on this store at the same time.
     fn is_shared(&self) -> bool {

@@ -45,6 +45,7 @@ use self::continuity::Continuity;
 use self::pool::{Connections, Does};
 use crate::cache::Cache;
 use crate::clock::{Clock, RisingClock};
+use crate::meter::Meter;
 use crate::notice::Notices;
 use crate::purge::{Purge, Purged, Remains, ScopeRow, SettledPage};
 use crate::record::{
@@ -406,6 +407,10 @@ fn key_check(keys: &StoreKeys, store: &[u8]) -> [u8; 16] {
 }
 
 impl Store for PostgresStore {
+    fn meter(&self) -> Option<&Meter> {
+        Some(self.inner.flusher.meter())
+    }
+
     fn now(&self) -> Answer<'_, Timestamp> {
         Box::pin(self.inner.ask_now("asking for the time"))
     }

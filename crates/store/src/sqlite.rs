@@ -45,6 +45,7 @@ use self::readers::{Damaged, Readers};
 use self::tail::Progress;
 use self::writer::{Message, Work};
 use crate::clock::{Clock, system_clock};
+use crate::meter::Meter;
 use crate::notice::Notices;
 use crate::purge::{Purge, Purged, Remains, ScopeRow, SettledPage};
 use crate::record::{
@@ -266,6 +267,10 @@ enum Kind {
 }
 
 impl Store for SqliteStore {
+    fn meter(&self) -> Option<&Meter> {
+        Some(&self.progress.meter)
+    }
+
     fn now(&self) -> Answer<'_, Timestamp> {
         Box::pin(std::future::ready(Ok(self.progress.clock.now())))
     }

@@ -8,6 +8,7 @@ use factum::setup;
 use factum_contract::{Contract, HttpRequest};
 use factum_core::evidence::Phase;
 use factum_core::{Span, Timestamp};
+use factum_engine::messages::http_date;
 use factum_engine::{Destination, Reach};
 use factum_transport::{Asked, Clock, HttpTransport, Target, Transport};
 use serde_json::{Value, json};
@@ -28,6 +29,8 @@ pub(crate) struct Found {
     pub(crate) well: bool,
     /// What to do otherwise.
     pub(crate) remedy: &'static str,
+    /// The destination's own time, where it answered with one.
+    pub(crate) date: Option<Timestamp>,
 }
 
 /// The question needs no store's time: no permission rests on it. Signatures are dated, and tokens end, by this machine's.
@@ -133,7 +136,10 @@ pub(crate) async fn ask(destination: &Destination, target: &Target) -> Found {
         |(contract, request)| (Some(contract), request),
     );
     match transport.ask(target, request, LIMIT).await {
-        Asked::Answered(answer) => read(destination, contract, &answer),
+        Asked::Answered(answer) => Found {
+            date: answer.header("date").and_then(http_date),
+            ..read(destination, contract, &answer)
+        },
         Asked::Failed {
             phase: Phase::Prepare,
             detail,
@@ -141,11 +147,13 @@ pub(crate) async fn ask(destination: &Destination, target: &Target) -> Found {
             says: format!("cannot be asked: {detail}"),
             well: false,
             remedy: "check the secrets; for oauth2 the client, its secret and the token's address too",
+            date: None,
         },
         Asked::Failed { detail, .. } => Found {
             says: format!("cannot be asked: {detail}"),
             well: false,
             remedy: "check the base address, the network and, for https, the certificate",
+            date: None,
         },
     }
 }
@@ -162,26 +170,31 @@ fn read(
             says: format!("we are {account:?} there, and {pinned:?} is configured"),
             well: false,
             remedy: "correct the account, or the secret that belongs to another one",
+            date: None,
         },
         (Some(account), _) => Found {
             says: format!("reached; we are {account:?} there"),
             well: true,
             remedy: "",
+            date: None,
         },
         (None, _) if matches!(status, 401 | 403 | 407) => Found {
             says: format!("reached, and it answered {status}: the credential is refused"),
             well: false,
             remedy: "check the secret that the reference points to, and what it may do",
+            date: None,
         },
         (None, _) if contract.is_some() => Found {
             says: format!("reached, and its answer ({status}) names no account"),
             well: false,
             remedy: "check the base address: is it this provider's API?",
+            date: None,
         },
         (None, _) => Found {
             says: format!("reached; it answered {status}"),
             well: true,
             remedy: "",
+            date: None,
         },
     }
 }

@@ -202,6 +202,44 @@ fn a_destination_out_of_reach_is_a_warning() {
     );
 }
 
+// What a contract claims ages, and nobody notices by itself.
+#[test]
+fn a_contract_past_its_review_is_a_warning() {
+    let folder = Folder::new();
+    let catalogue = concat!(env!("CARGO_MANIFEST_DIR"), "/../../contracts/testbed");
+    let contract = std::fs::read_to_string(format!("{catalogue}/key.sync.toml")).unwrap();
+    let dated = contract.replacen(
+        "\n[effect]",
+        "verified_on = \"2020-01-01\"\nreview_by = \"2021-01-01\"\n\n[effect]",
+        1,
+    );
+    folder.write("contracts/testbed/key.sync.toml", &dated);
+    folder.write(
+        "factum.toml",
+        "contracts = \"contracts\"\n[destinations.bed]\nprovider = \"testbed\"\nbase = \"http://127.0.0.1:1\"\n",
+    );
+    let report = folder.run(&["doctor", "--offline", "--json"]).json();
+    let warned = findings(&report, "warning");
+    assert_eq!(
+        warned,
+        ["destination bed: the contract of key.sync was to be reviewed by 2021-01-01"],
+        "{report}"
+    );
+}
+
+#[test]
+fn sends_that_an_operator_holds_are_found_while_it_is_served() {
+    let bed = Bed::start();
+    let folder = Folder::with(&bed);
+    let server = folder.serve();
+    folder.json(&["admin", "pause", "--by", "ben"]);
+    let (code, report) = examined(&folder);
+    assert_eq!(code, 0, "{report}");
+    let held = "server: an operator holds all sends".to_owned();
+    assert!(findings(&report, "warning").contains(&held), "{report}");
+    server.stop();
+}
+
 // Without a secret no delivery is taken; where an operation has a feed of events, its word is waited for all the same.
 #[test]
 fn callbacks_without_a_secret_and_a_feed_of_events() {

@@ -74,6 +74,23 @@ impl AnswerClass {
 }
 
 impl ReviewWhy {
+    /// The word in counters and logs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NothingToAsk => "nothing_to_ask",
+            Self::NotFoundByPartialLookup => "not_found_by_partial_lookup",
+            Self::PolicyWantsPerson => "policy_wants_person",
+            Self::BoundReached => "bound_reached",
+            Self::KeyMismatch => "key_mismatch",
+            Self::NotRecognised => "not_recognised",
+            Self::DuplicateSuspected => "duplicate_suspected",
+            Self::VerdictContradicted => "verdict_contradicted",
+            Self::SendBarred => "send_barred",
+            Self::CompletionUnknown => "completion_unknown",
+        }
+    }
+
     /// A whole sentence for the person who decides.
     #[must_use]
     pub fn sentence(self) -> &'static str {

@@ -13,6 +13,7 @@ mod exchange;
 pub mod feeds;
 pub mod gate;
 pub(crate) mod held;
+pub mod queues;
 mod returns;
 mod turns;
 mod waiting;

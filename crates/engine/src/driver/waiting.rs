@@ -57,6 +57,19 @@ enum Stands {
     HeldBack,
 }
 
+/// How an action that waits stands, for people.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Stood {
+    /// In the queue, until then.
+    Until(Timestamp),
+    /// In line to be claimed, since then.
+    Due(Timestamp),
+    /// At its destination's gate, or called from there, since then.
+    AtGate(Timestamp),
+    /// Held back by an operator.
+    HeldBack,
+}
+
 /// What an action asks for at a gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Asks {
@@ -286,6 +299,24 @@ impl Waiting {
             .chain(queued)
             .chain(ready.then_some(Timestamp::EARLIEST))
             .min()
+    }
+
+    /// Each that waits: where it goes, and how it stands.
+    pub(super) fn each(&self) -> impl Iterator<Item = (&str, Stood)> {
+        self.places.iter().map(|(action, place)| {
+            let stood = match &place.stands {
+                Stands::Queued(at) => Stood::Until(*at),
+                Stands::Ready(at) => Stood::Due(*at),
+                Stands::AtGate(asks) => Stood::AtGate(asks.since),
+                Stands::Coming => {
+                    let called = self.called.get(&place.destination);
+                    let since = called.and_then(|called| called.get(action)).copied();
+                    Stood::AtGate(since.unwrap_or(Timestamp::EARLIEST))
+                }
+                Stands::HeldBack => Stood::HeldBack,
+            };
+            (place.destination.as_str(), stood)
+        })
     }
 
     /// How many wait.

@@ -44,6 +44,7 @@ impl Engine {
         let secrets: Vec<&[u8]> = secrets.iter().map(Vec::as_slice).collect();
         let reports = reports(destination, tenant, delivery, &secrets, now).map_err(|why| {
             tracing::warn!(destination = %destination.name, %why, "a callback was refused");
+            self.shared.metrics.callback_refused(&destination.name);
             if all_read {
                 let remedy = "sign it with the secret that is configured for this address";
                 Problem::new(Code::CallbackRefused, "", why.to_string(), remedy)

@@ -1,20 +1,83 @@
 //! What operators decide: holding sends, and life after a restore.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use factum_core::{Conditions, Next, Step, Timestamp, decide};
 use factum_store::{Record, Restore, Store};
+use tokio::sync::oneshot;
 
 use super::{Engine, PAUSED};
 use crate::driver::Event;
+use crate::driver::queues::Queue;
+use crate::metrics::Metrics;
+use crate::metrics::standing::Look;
 use crate::problem::{Code, Problem};
 use crate::recover;
+use crate::shell::Message;
 
 /// Due rows that are read at once, and in all, to see what would be sent.
 const BATCH: usize = 500;
 const READ_MAX: usize = 100_000;
 
+/// The setting that is written to see that the store can be.
+const WRITTEN: &str = "written_at";
+
+/// What was written within this needs not be tried.
+const WRITTEN_REST: Duration = Duration::from_secs(5);
+
+/// The loop answers within this, whatever it has to do; else something is wrong with it.
+const LOOP_WAIT: Duration = Duration::from_secs(2);
+
 impl Engine {
+    /// What this process counts.
+    #[must_use]
+    pub fn metrics(&self) -> &Metrics {
+        &self.shared.metrics
+    }
+
+    /// What stands in the store, as of a moment ago: see [`crate::metrics::standing`].
+    ///
+    /// # Errors
+    /// [`Problem`] if the store cannot be read.
+    pub async fn standing(&self) -> Result<Arc<Look>, Problem> {
+        Ok(self.standing.look(self).await?)
+    }
+
+    /// How the queues of this process stand, by destination; `None` where the engine's loop does not answer, because it has ended or
+    /// stands still.
+    pub async fn queues(&self) -> Option<BTreeMap<String, Queue>> {
+        let (reply, answer) = oneshot::channel();
+        let asked = async {
+            self.messages.send(Message::Queues(reply)).await.ok()?;
+            answer.await.ok()
+        };
+        tokio::time::timeout(LOOP_WAIT, asked).await.ok().flatten()
+    }
+
+    /// Whether the store can be written: tried at most every few seconds, and remembered meanwhile.
+    ///
+    /// # Errors
+    /// [`Problem`] if it cannot, as of the last try.
+    pub async fn check_writable(&self) -> Result<(), Problem> {
+        let mut last = self.written.lock().await;
+        if last.is_some_and(|at| at.elapsed() < WRITTEN_REST) {
+            return Ok(());
+        }
+        let now = self.now().as_micros().to_string();
+        (self.shared.store).set_setting(WRITTEN, Some(now)).await?;
+        *last = Some(Instant::now());
+        Ok(())
+    }
+
+    /// Whether the clock stepped, and no destination's time has agreed since.
+    #[must_use]
+    pub fn clock_in_doubt(&self) -> bool {
+        self.shared.clock_in_doubt.load(Ordering::Relaxed)
+    }
+
     /// Holds all sends, or lets them go on; lookups go on meanwhile. Kept over restarts.
     ///
     /// # Errors

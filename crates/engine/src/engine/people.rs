@@ -11,6 +11,7 @@ use super::review::Person;
 use super::{Cancelled, Engine};
 use crate::driver::answers::due_at;
 use crate::left_behind::with_the_order;
+use crate::metrics::Notes;
 use crate::problem::{Code, Problem};
 use crate::rulings::check_applies;
 use crate::shell::{Message, Shared};
@@ -165,6 +166,7 @@ async fn record_and_look(
     facts: Vec<Fact>,
 ) -> Result<Option<Vec<EvidenceId>>, Problem> {
     let unknown = || Problem::unknown_action(id);
+    let notes = Notes::of(&facts);
     let recorded = match version {
         None => shared
             .store
@@ -178,6 +180,7 @@ async fn record_and_look(
         Committed::Stale => return Ok(None),
     };
     let record = shared.store.load(id).await?.ok_or_else(unknown)?;
+    (shared.metrics).recorded(&record, &notes, recorded.states.0, recorded.at);
     // The loop may be gone while the engine shuts down; what is recorded is found again at the next start.
     let event = due_at(&record, recorded.at);
     let _ = messages.send(Message::Event(event)).await;

@@ -14,6 +14,7 @@ use crate::directory::Caller;
 use crate::driver::answers::due_at;
 use crate::driver::held::in_flight_row;
 use crate::failpoint::{CrashPoint, reach};
+use crate::metrics::Notes;
 use crate::problem::{Code, Problem};
 use crate::shell::{announce, name_key};
 use crate::work::{self, Begun, Doable, Report, Ticket, TicketKind, Wish, Work};
@@ -186,8 +187,10 @@ impl Engine {
             name_key(&self.shared, &record, std::slice::from_ref(&mark)).await?;
             let row = in_flight_row(&mark);
             let until = row.at.unwrap_or(Timestamp::NEVER);
+            let notes = Notes::of(std::slice::from_ref(&mark));
             match self.shared.store.commit(&held, vec![mark], row).await? {
                 Committed::Durable(recorded) => {
+                    (self.shared.metrics).recorded(&record, &notes, recorded.states.0, recorded.at);
                     reach(CrashPoint::C4);
                     // Only now, and only here, does the permission exist.
                     let permission = marked.durable();

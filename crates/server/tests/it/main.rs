@@ -25,6 +25,7 @@ mod feed;
 mod hooks;
 mod malformed;
 mod mcp;
+mod metrics;
 mod operate;
 mod pages;
 mod pattern;

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use factum_core::{Evidence, Fact, Timestamp};
 use tokio::sync::oneshot;
@@ -16,6 +17,7 @@ use super::bound::Value;
 use super::pool::{Connections, Does, Unanswered};
 use super::row::{count, lane, signed, uuid};
 use crate::encoding::fact_text;
+use crate::meter::Meter;
 use crate::notice::Topic;
 use crate::record::Record;
 use crate::shared::Fence;
@@ -153,6 +155,7 @@ pub(super) struct Flusher {
     connections: Arc<Connections>,
     flush: Flush,
     lines: Mutex<BTreeMap<i16, Line>>,
+    meter: Meter,
 }
 
 impl Flusher {
@@ -161,7 +164,13 @@ impl Flusher {
             connections,
             flush,
             lines: Mutex::default(),
+            meter: Meter::default(),
         })
+    }
+
+    /// What is counted about the rows that are written on top of an action. New actions have statements of their own.
+    pub(super) fn meter(&self) -> &Meter {
+        &self.meter
     }
 
     /// Writes a row, alone or in company; false if its action is not at the version before, or its claim not held.
@@ -231,12 +240,14 @@ impl Flusher {
     }
 
     async fn write(&self, rows: Vec<Waiting>) {
+        let began = Instant::now();
         let together = match rows.as_slice() {
             [_, _, ..] => Some(self.many(&rows).await),
             _ => None,
         };
         match together {
             Some(Ok(written)) => {
+                self.meter.wrote(rows.len(), began.elapsed(), true);
                 for one in rows {
                     let is_written = written.contains(&one.row.id);
                     let _ = one.reply.send(Ok(is_written));
@@ -245,6 +256,7 @@ impl Flusher {
             // Nothing was written, because of one of them: each is written by itself.
             Some(Err(unanswered)) if unanswered.was_refused() => self.each(rows).await,
             Some(Err(unanswered)) => {
+                self.meter.wrote(rows.len(), began.elapsed(), false);
                 for one in rows {
                     let _ = one.reply.send(Err(unanswered.clone()));
                 }
@@ -255,7 +267,9 @@ impl Flusher {
 
     async fn each(&self, rows: Vec<Waiting>) {
         for one in rows {
+            let began = Instant::now();
             let answer = self.one(one.doing, &one.row).await;
+            self.meter.wrote(1, began.elapsed(), answer.is_ok());
             // Nobody may wait for it any more.
             let _ = one.reply.send(answer);
         }

@@ -22,6 +22,7 @@ use super::tail::{self, Found, Keeper, Progress, Tail};
 use super::writer::{Work, Writer};
 use super::{Opened, Options, SqliteStore, place, schema};
 use crate::clock::RisingClock;
+use crate::meter::Meter;
 use crate::record::RETIRED;
 use crate::transfer::check_in_use;
 use crate::{StoreError, StoreErrorKind, shared};
@@ -113,6 +114,7 @@ fn start(options: &Options, lock: Lock, taken: Taken) -> Result<Opened, StoreErr
         commits: AtomicU64::new(tail.commits),
         failures: AtomicU64::new(0),
         clock: taken.clock,
+        meter: Meter::default(),
     });
     let damaged = Damaged::default();
     let sums = taken.sums;

@@ -17,6 +17,7 @@ use factum_core::Timestamp;
 use super::sums::Sums;
 use crate::clock::RisingClock;
 use crate::encoding::{hex, unhex};
+use crate::meter::Meter;
 
 /// How far the file may stay behind, with half of it left for writing.
 const BEHIND: Duration = Duration::from_millis(500);
@@ -130,6 +131,8 @@ pub(super) struct Progress {
     pub(super) failures: AtomicU64,
     /// The store's clock.
     pub(super) clock: RisingClock,
+    /// What the writer counts.
+    pub(super) meter: Meter,
 }
 
 /// The writer's end: tells of commits, and ends the thread by letting go.

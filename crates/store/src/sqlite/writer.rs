@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use factum_core::mistake::{Mistake, made};
 use factum_core::{ActionId, Timestamp};
@@ -90,6 +91,7 @@ impl Writer {
 
     /// Runs jobs as one transaction and answers them. Jobs behind one that broke the transaction stay for the next.
     fn batch(&mut self, jobs: &mut VecDeque<Box<dyn Job>>) {
+        let began = Instant::now();
         let work = &mut self.work;
         let writes = jobs.iter().any(|job| job.writes());
         if writes && let Err(error) = work.conn.execute_batch("BEGIN IMMEDIATE") {
@@ -122,6 +124,10 @@ impl Writer {
         }
         if failure.is_none() && work.wrote {
             self.teller.committed();
+        }
+        if writes {
+            let meter = &work.progress.meter;
+            meter.wrote(delivers.len(), began.elapsed(), failure.is_none());
         }
         let told = failure.filter(|_| !made(Mistake::BatchAnsweredAsWritten));
         for deliver in delivers {

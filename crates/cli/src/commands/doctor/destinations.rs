@@ -6,6 +6,7 @@ use factum::setup;
 use factum_engine::{Destination, Reach};
 
 use super::report::Report;
+use super::{contracts, served};
 use crate::commands::destination_test;
 use crate::place::Place;
 
@@ -29,6 +30,7 @@ pub(super) async fn look(place: &Place, offline: bool, report: &mut Report) {
             remedy,
         );
     }
+    contracts::look(&made, report);
     let bare: BTreeMap<String, String> = setup::without_auth(&place.config, &catalogue)
         .into_iter()
         .collect();
@@ -117,6 +119,9 @@ async fn reach(destination: &Destination, about: &str, report: &mut Report) {
         return;
     };
     let found = destination_test::ask(destination, target).await;
+    if let Some(date) = found.date {
+        served::apart(&format!("the clock of {}", destination.name), date, report);
+    }
     if found.well {
         report.ok(about, found.says);
     } else {

@@ -2,10 +2,14 @@
 //!
 //! Each file here looks at one thing and adds its findings to the [`report`]; an error or a warning comes with a remedy.
 
+mod contracts;
 mod destinations;
+mod disk;
 mod outboxes;
 mod report;
+mod served;
 mod store;
+mod waiting;
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -6,7 +6,7 @@ use factum_store::sqlite::Opened;
 
 use super::outboxes;
 use super::report::Report;
-use crate::client::{Call, Client};
+use super::{disk, served, waiting};
 use crate::failure::Failure;
 use crate::local::{CLOCK_BEHIND_MAX, open_store};
 use crate::place::{self, Place};
@@ -16,6 +16,9 @@ use crate::render;
 const SQLITE_LEAST: i32 = 3_051_003;
 
 pub(super) async fn look(place: &Place, report: &mut Report) -> Result<(), Failure> {
+    if place.is_postgres() {
+        return database(place, report).await;
+    }
     let (store, home) = (place.store()?, place.home()?);
     for file in home.readable_by_others() {
         let remedy = format!("chmod 600 {}", file.display());
@@ -44,18 +47,51 @@ pub(super) async fn look(place: &Place, report: &mut Report) -> Result<(), Failu
         return Ok(());
     }
     report.ok("keys", format!("{} is there", home.key_file().display()));
+    disk::look(&store, report);
     match open_store(place) {
         Ok((opened, _)) => {
             rows(&opened, report).await?;
             restore(&opened, report).await?;
+            waiting::look(&opened, report).await?;
             outboxes::look(place, &opened, report).await?;
             Ok(opened.store.close().await?)
         }
         Err(failure) if failure.code() == Some(Code::StoreHeld) => {
-            held(place, &failure, report).await
+            match place::holder_address(&place.home()?) {
+                Some(address) => served::look(&address, report).await,
+                None => {
+                    let says = render::text(&failure.problem, "rule");
+                    let says = format!("{says}; it says no address, so its rows are not checked");
+                    let remedy = "stop that process to have them checked";
+                    report.warning("store", says, remedy);
+                    Ok(())
+                }
+            }
         }
         Err(failure) => {
             report.failure("store", &failure);
+            Ok(())
+        }
+    }
+}
+
+/// A store in PostgreSQL has no file here: its keys are looked for, and the server that `FACTUM_URL` names is asked.
+async fn database(place: &Place, report: &mut Report) -> Result<(), Failure> {
+    let keys = place.home()?.key_file();
+    if keys.exists() {
+        report.ok("keys", format!("{} is there", keys.display()));
+    } else {
+        let says = format!("{} is not there", keys.display());
+        let remedy = "every worker needs the same keys: copy store.folder from another one, unless this is the first";
+        report.warning("keys", says, remedy);
+    }
+    match place::url() {
+        Some(address) => served::look(&address, report).await,
+        None => {
+            let says =
+                "the store is a database server, and FACTUM_URL names no worker to ask about it";
+            let remedy = "set FACTUM_URL to a worker's address";
+            report.warning("store", says, remedy);
             Ok(())
         }
     }
@@ -115,30 +151,6 @@ async fn restore(opened: &Opened, report: &mut Report) -> Result<(), Failure> {
             format!("the store came from a copy ({because}); nothing is sent until it is released"),
             remedy,
         );
-    }
-    Ok(())
-}
-
-/// A server holds the store: it is asked, and its file is left alone.
-async fn held(place: &Place, failure: &Failure, report: &mut Report) -> Result<(), Failure> {
-    let says = render::text(&failure.problem, "rule").to_owned();
-    let Some(address) = place::holder_address(&place.home()?) else {
-        report.warning(
-            "store",
-            format!("{says}; it says no address, so its rows are not checked"),
-            "stop that process to have them checked",
-        );
-        return Ok(());
-    };
-    let client = Client::new(&address, "none".to_owned())?;
-    match client.json(Call::get("/readyz")).await {
-        Ok(_) => report.ok(
-            "store",
-            format!(
-                "a server holds it and is ready at {address}; stop it to have every row checked"
-            ),
-        ),
-        Err(unready) => report.failure("server", &unready),
     }
     Ok(())
 }

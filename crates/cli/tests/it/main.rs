@@ -17,6 +17,7 @@ mod doctor;
 mod explain;
 mod fairness;
 mod file;
+mod incidents;
 mod mcp;
 mod moving;
 mod pgbouncer;

@@ -3,6 +3,7 @@
 //! Everything here reads files, and nothing else. It starts no process but the tests themselves, and changes a file only where
 //! `UPDATE_DOCS=1` asks for a generated page to be written anew.
 
+mod alerts;
 mod arrows;
 mod bans;
 mod generated;

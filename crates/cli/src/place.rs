@@ -89,6 +89,13 @@ pub(crate) fn token() -> Option<String> {
     variable("FACTUM_TOKEN")
 }
 
+/// Where programs of this user keep their data.
+pub(crate) fn data_home() -> PathBuf {
+    let named = variable("XDG_DATA_HOME").map(PathBuf::from);
+    let home = || variable("HOME").map(|home| Path::new(&home).join(".local/share"));
+    named.or_else(home).unwrap_or_else(|| PathBuf::from("."))
+}
+
 /// Who is at the keyboard, for records of decisions.
 pub(crate) fn user() -> String {
     variable("USER")

@@ -2,8 +2,11 @@
 //! said by [`crate::messages`].
 
 use factum_contract::Contract;
-use factum_core::evidence::{Answer, AnswerClass, CancelAnswer, Capture, Loss, Phase, RequestRef};
-use factum_core::{AttemptNo, Fact, Permission, Timestamp};
+use factum_core::evidence::{
+    Answer, AnswerClass, CancelAnswer, Capture, Lookup, LookupAnswer, Loss, Phase, RequestRef,
+};
+use factum_core::promise::LookupBy;
+use factum_core::{AttemptNo, Epoch, Fact, Permission, Timestamp};
 use factum_store::Record;
 use factum_transport::{Clock, Target, Transport};
 
@@ -68,16 +71,7 @@ impl Carrying<'_> {
             };
             return Brought::new(vec![fact], Heard::NotBegun);
         }
-        let content = &record.action.content;
-        let request = CarriedRequest {
-            operation: record.action.scope.operation.clone(),
-            key: hex(&self
-                .keys
-                .provider_key(record.action.identity_hash, permission.epoch())),
-            reference: hex(&self.keys.reference(record.action.identity_hash)[..20]),
-            params: content.params.clone(),
-            payload: content.payload.clone(),
-        };
+        let request = self.carried_request(record, permission.epoch());
         let limit = permission.write_limit() + permission.answer_wait();
         let carried = tokio::time::timeout(
             crate::clock::duration(limit),
@@ -87,6 +81,42 @@ impl Carrying<'_> {
         let carried =
             carried.unwrap_or_else(|_| Carried::Unknown(format!("no word within {limit}")));
         carried_ended(attempt, carried, self.clock.now())
+    }
+
+    /// Has an application's own code look whether the effect exists.
+    pub(crate) async fn carrier_looks(
+        &self,
+        record: &Record,
+        carrier: &dyn Carrier,
+        asked_at: Timestamp,
+    ) -> Brought {
+        let epoch = record.known.current_epoch();
+        let request = self.carried_request(record, epoch);
+        let limit = record.action.intent.limits.answer_wait;
+        let looked = carrier.look_up(request, limit);
+        let looked = tokio::time::timeout(crate::clock::duration(limit), looked).await;
+        let answer = looked.unwrap_or_else(|_| LookupAnswer::Inconclusive {
+            why: format!("no word within {limit}"),
+        });
+        let lookup = Lookup {
+            asked_at,
+            by: LookupBy::Reference,
+            epoch,
+            answer,
+        };
+        Brought::new(vec![Fact::LookedUp(lookup)], Heard::NotBegun)
+    }
+
+    fn carried_request(&self, record: &Record, epoch: Epoch) -> CarriedRequest {
+        let (keys, content) = (self.keys, &record.action.content);
+        let identity = record.action.identity_hash;
+        CarriedRequest {
+            operation: record.action.scope.operation.clone(),
+            key: hex(&keys.provider_key(identity, epoch)),
+            reference: hex(&keys.reference(identity)[..20]),
+            params: content.params.clone(),
+            payload: content.payload.clone(),
+        }
     }
 
     /// Asks whether the effect exists, over as many pages as it takes.
@@ -134,7 +164,11 @@ impl Carrying<'_> {
 }
 
 fn carried_ended(attempt: AttemptNo, carried: Carried, now: Timestamp) -> Brought {
-    let answered = |class, receipt| {
+    let answered = |class, receipt, body| {
+        let capture = Capture {
+            body,
+            ..Capture::default()
+        };
         Fact::Answered(Answer {
             attempt,
             read_at: now,
@@ -142,15 +176,33 @@ fn carried_ended(attempt: AttemptNo, carried: Carried, now: Timestamp) -> Brough
             receipt,
             replayed: false,
             retry_after: None,
-            capture: Capture::default(),
+            capture,
+        })
+    };
+    let lost = |wrote, closed_at, detail| {
+        Fact::Lost(Loss {
+            attempt,
+            phase: Phase::Head,
+            wrote,
+            read: 0,
+            closed_at,
+            detail,
         })
     };
     let (fact, heard) = match carried {
-        Carried::Done(receipt) => (answered(AnswerClass::Done, Some(receipt)), Heard::Answer),
-        Carried::Rejected(why) => (
-            answered(AnswerClass::Rejected { stored: false, why }, None),
-            Heard::Answer,
-        ),
+        Carried::Done(receipt) => {
+            let done = answered(AnswerClass::Done, Some(receipt), Vec::new());
+            (done, Heard::Answer)
+        }
+        Carried::Rejected(why) => {
+            let refused = AnswerClass::Rejected { stored: false, why };
+            (answered(refused, None, Vec::new()), Heard::Answer)
+        }
+        Carried::Read {
+            means,
+            receipt,
+            body,
+        } => (answered(means, receipt, body), Heard::Answer),
         Carried::NotSent(detail) => (
             Fact::NotSent {
                 attempt,
@@ -159,19 +211,14 @@ fn carried_ended(attempt: AttemptNo, carried: Carried, now: Timestamp) -> Brough
             },
             Heard::Nothing,
         ),
-        Carried::Unknown(detail) => {
-            let loss = Loss {
-                attempt,
-                phase: Phase::Head,
-                wrote: 1,
-                read: 0,
-                // Code that gave no answer, or was dropped, has shown nothing about its connection: it may be pooled, or in
-                // the hands of a task of its own (R1).
-                closed_at: None,
-                detail,
-            };
-            (Fact::Lost(loss), Heard::Nothing)
-        }
+        // Code that gave no answer, or was dropped, has shown nothing about its connection: it may be pooled, or in the hands
+        // of a task of its own (R1).
+        Carried::Unknown(detail) => (lost(1, None, detail), Heard::Nothing),
+        Carried::Lost {
+            wrote,
+            closed_at,
+            detail,
+        } => (lost(wrote, closed_at, detail), Heard::Nothing),
     };
     Brought::new(vec![fact], heard)
 }

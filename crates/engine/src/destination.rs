@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use factum_contract::Contract;
-use factum_core::evidence::Receipt;
-use factum_core::{Limits, Permission, Preference, Promises, Span};
+use factum_core::evidence::{AnswerClass, LookupAnswer, Receipt};
+use factum_core::{Limits, Permission, Preference, Promises, Span, Timestamp};
 use factum_transport::{Boxed, SecretRef, Target};
 
 use crate::approval::ApprovalPolicy;
@@ -118,6 +118,24 @@ pub enum Carried {
     NotSent(String),
     /// It may or may not have taken effect.
     Unknown(String),
+    /// A whole answer was read, and is kept with the action. What it means is the carrier's to say.
+    Read {
+        /// What it means.
+        means: AnswerClass,
+        /// The reference for the effect, where it names one.
+        receipt: Option<Receipt>,
+        /// The answer.
+        body: Vec<u8>,
+    },
+    /// Something left and no whole answer came, counted on the carrier's own side.
+    Lost {
+        /// Bytes of the request that left.
+        wrote: u64,
+        /// When it was certain that no more would: its process was gone, or its connection closed.
+        closed_at: Option<Timestamp>,
+        /// What went wrong, for people.
+        detail: String,
+    },
 }
 
 /// An application's own code that carries out operations. It must not write before it has seen the permission, nor after the
@@ -125,6 +143,12 @@ pub enum Carried {
 pub trait Carrier: Send + Sync {
     /// Carries out one effect request, once.
     fn carry(&self, permission: Permission, request: CarriedRequest) -> Boxed<'_, Carried>;
+
+    /// Asks whether the effect exists, by the reference, within `limit`. Asked only where the operation promises a lookup.
+    fn look_up(&self, _request: CarriedRequest, _limit: Span) -> Boxed<'_, LookupAnswer> {
+        let why = "the application has no lookup".to_owned();
+        Box::pin(std::future::ready(LookupAnswer::Inconclusive { why }))
+    }
 }
 
 impl<F, Out> Carrier for F

@@ -505,12 +505,22 @@ async fn ask(
         heard: brought.heard,
     };
     let destination = shared.destinations.get(&record.action.scope.destination);
-    let Some(Destination {
-        reach: Reach::Http(target),
-        ..
-    }) = destination
-    else {
-        return ended(Brought::new(Vec::new(), Heard::NotBegun));
+    let target = match destination.map(|known| &known.reach) {
+        Some(Reach::Http(target)) => target,
+        Some(Reach::InProcess(carrier)) if poll.is_none() => {
+            let Ok(asked_at) = shared.store.now().await else {
+                return Event::Broken(action);
+            };
+            let carrying = shared.carrying();
+            return ended(
+                carrying
+                    .carrier_looks(record, carrier.as_ref(), asked_at)
+                    .await,
+            );
+        }
+        Some(Reach::InProcess(_) | Reach::Elsewhere) | None => {
+            return ended(Brought::new(Vec::new(), Heard::NotBegun));
+        }
     };
     let (Ok(asked_at), Some(contract)) = (
         shared.store.now().await,

@@ -52,6 +52,8 @@ pub mod setup;
 pub mod start;
 pub mod statements;
 pub mod teller;
+#[cfg(feature = "mcp")]
+pub mod upstream;
 pub mod view;
 pub mod webhooks;
 pub mod workers;
@@ -87,6 +89,7 @@ pub use factum_engine::{
 };
 pub use factum_store::register::{Entry, EntryFilter, EntryKey, EntryVersion, Kind};
 pub use factum_store::{Filter, Record, Restore};
+pub use factum_transport::Boxed;
 pub use start::Builder;
 use statements::{Audience, Reader};
 use teller::Teller;

@@ -26,8 +26,14 @@ use crate::{Factum, Inner, setup};
 pub struct Builder {
     place: Place,
     config: ConfigSource,
-    carriers: BTreeMap<String, Arc<dyn Carrier>>,
+    carriers: BTreeMap<String, Carries>,
     keys: Option<Keys>,
+}
+
+/// An application's own code, and what it says of its operations.
+struct Carries {
+    carrier: Arc<dyn Carrier>,
+    operations: BTreeMap<String, Operation>,
 }
 
 enum Place {
@@ -95,12 +101,25 @@ impl Builder {
     }
 
     /// Carries every operation of this destination in the application's own code.
-    pub fn carrier(
+    pub fn carrier(self, destination: impl Into<String>, carrier: impl Carrier + 'static) -> Self {
+        self.carries(destination, BTreeMap::new(), carrier)
+    }
+
+    /// The same, where something is promised of some of its operations: see [`WorkConfig::carried`]. Of the others nothing is.
+    ///
+    /// [`WorkConfig::carried`]: crate::config::WorkConfig::carried
+    pub fn carries(
         mut self,
         destination: impl Into<String>,
+        operations: BTreeMap<String, Operation>,
         carrier: impl Carrier + 'static,
     ) -> Self {
-        self.carriers.insert(destination.into(), Arc::new(carrier));
+        let carrier = Arc::new(carrier);
+        let carries = Carries {
+            carrier,
+            operations,
+        };
+        self.carriers.insert(destination.into(), carries);
         self
     }
 
@@ -175,9 +194,9 @@ impl Builder {
 /// Adds the destinations that an application carries in its own code.
 fn carry(
     destinations: &mut BTreeMap<String, Destination>,
-    carriers: BTreeMap<String, Arc<dyn Carrier>>,
+    carriers: BTreeMap<String, Carries>,
 ) -> Result<(), Problem> {
-    for (name, carrier) in carriers {
+    for (name, carries) in carriers {
         if destinations.contains_key(&name) {
             let rule = format!(
                 "{name:?} is configured as a provider's account and carried in-process too"
@@ -185,7 +204,7 @@ fn carry(
             let member = format!("/destinations/{name}");
             return Err(Problem::new(Code::BadConfig, member, rule, "use two names"));
         }
-        destinations.insert(name.clone(), carried(name, carrier));
+        destinations.insert(name.clone(), carried(name, carries));
     }
     Ok(())
 }
@@ -311,8 +330,8 @@ fn random_keys() -> Result<Keys, Problem> {
     Ok(Keys::new(root))
 }
 
-/// A destination that an application carries in its own code: nothing is promised, so every unknown waits for a person.
-fn carried(name: String, carrier: Arc<dyn Carrier>) -> Destination {
+/// A destination that an application carries in its own code: where nothing is promised, every unknown waits for a person.
+fn carried(name: String, carries: Carries) -> Destination {
     let promises = Promises {
         path_is_direct: true,
         ..Promises::none(factum_core::promise::Consequence::Costly)
@@ -333,8 +352,8 @@ fn carried(name: String, carrier: Arc<dyn Carrier>) -> Destination {
         name,
         provider: "in-process".to_owned(),
         account: None,
-        reach: Reach::InProcess(carrier),
-        operations: BTreeMap::new(),
+        reach: Reach::InProcess(carries.carrier),
+        operations: carries.operations,
         any_operation: Some(operation),
         gate: GateSettings::default(),
         sandbox: false,

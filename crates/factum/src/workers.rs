@@ -162,6 +162,23 @@ pub(crate) fn limits(written: &DestinationLimits, limits: Limits) -> Limits {
 }
 
 impl WorkConfig {
+    /// The operation where an application carries it out in its own code, in this process.
+    ///
+    /// # Errors
+    /// F1040 names what is promised without a name and a reason, or is not known.
+    pub fn carried(&self, at: &str, limits: Limits) -> Result<Operation, Problem> {
+        let written = DestinationLimits {
+            // Its own, as they are handed in.
+            send_wait: Some(Wait(limits.send_wait)),
+            write: Some(Wait(limits.bound.write_limit)),
+            ..DestinationLimits::default()
+        };
+        Ok(Operation {
+            by_workers: None,
+            ..operation(at, self, &written, limits)?
+        })
+    }
+
     fn promises(&self, at: &str) -> Result<Promises, Problem> {
         let claimed = [
             ("key", self.key.is_some()),

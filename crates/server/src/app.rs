@@ -13,6 +13,7 @@ use factum::{
 use subtle::ConstantTimeEq;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
+use crate::mcp::gateway::Gateway;
 use crate::metrics;
 use crate::openapi;
 use crate::reply::Failure;
@@ -39,6 +40,8 @@ struct Inner {
     streams: Arc<Semaphore>,
     /// Metrics are open without a token, at the address that the server listens on.
     open_metrics: AtomicBool,
+    /// Other MCP servers whose tools are carried.
+    gateway: Option<Gateway>,
 }
 
 /// Bounds of the server.
@@ -65,12 +68,33 @@ impl App {
         Self::with_limits(factum, tokens, limits)
     }
 
+    /// The same, as a gateway: its `/mcp` has the tools of the servers behind it, which the engine carries.
+    #[must_use]
+    pub fn gateway_of(
+        factum: Factum,
+        tokens: impl IntoIterator<Item = String>,
+        gateway: Gateway,
+    ) -> Self {
+        let limits = Limits::of(&factum);
+        gateway.serve_for(&factum);
+        Self::made(factum, tokens, limits, Some(gateway))
+    }
+
     /// The same, within these bounds.
     #[must_use]
     pub fn with_limits(
         factum: Factum,
         tokens: impl IntoIterator<Item = String>,
         limits: Limits,
+    ) -> Self {
+        Self::made(factum, tokens, limits, None)
+    }
+
+    fn made(
+        factum: Factum,
+        tokens: impl IntoIterator<Item = String>,
+        limits: Limits,
+        gateway: Option<Gateway>,
     ) -> Self {
         let streams = factum.config().events.streams_max;
         let inner = Inner {
@@ -86,6 +110,7 @@ impl App {
             under_way: watch::Sender::new(0),
             streams: Arc::new(Semaphore::new(streams)),
             open_metrics: AtomicBool::new(false),
+            gateway,
         };
         Self {
             inner: Arc::new(inner),
@@ -96,6 +121,11 @@ impl App {
     #[must_use]
     pub fn factum(&self) -> &Factum {
         &self.inner.factum
+    }
+
+    /// The servers whose tools are carried, where this is a gateway.
+    pub(crate) fn gateway(&self) -> Option<&Gateway> {
+        self.inner.gateway.as_ref()
     }
 
     /// The bounds.

@@ -34,5 +34,6 @@ mod webhooks;
 mod work;
 
 pub use app::{App, Limits};
+pub use mcp::gateway;
 pub use run::router;
 pub use serve::{check_listen, serve};

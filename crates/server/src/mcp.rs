@@ -7,6 +7,7 @@
 mod ask;
 mod asked;
 mod era;
+pub mod gateway;
 mod headers;
 pub(crate) mod http;
 mod listen;
@@ -76,7 +77,7 @@ pub(crate) async fn answer(
         (Era::Modern, method @ ("tasks/get" | "tasks/update" | "tasks/cancel")) => {
             tasks::answer(&asked, method).await?
         }
-        (_, "tools/list") => tools::list(&asked),
+        (_, "tools/list") => tools::list(&asked).await,
         (_, "tools/call") => tools::call(&asked).await?,
         (_, "resources/list") => resources::list(&asked).await?,
         (_, "resources/templates/list") => resources::templates(&asked),

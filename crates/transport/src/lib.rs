@@ -13,6 +13,8 @@ mod clock;
 pub mod ended;
 pub mod error;
 pub mod http;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 mod secret;
 mod target;
 

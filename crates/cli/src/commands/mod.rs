@@ -26,6 +26,7 @@ pub(crate) mod status;
 pub(crate) mod submit;
 pub(crate) mod submit_file;
 pub(crate) mod testbed;
+pub(crate) mod testbed_mcp;
 pub(crate) mod transfer;
 pub(crate) mod watch;
 pub(crate) mod webhook;

@@ -10,6 +10,7 @@ use factum_faults::FaultPlan;
 use factum_testbed::{CallbackTo, Config, Lie, Settings, StandIn, Testbed};
 use serde_json::json;
 
+use super::testbed_mcp;
 use crate::client::{Call, Client};
 use crate::commands::contract;
 use crate::failure::Failure;
@@ -32,7 +33,7 @@ factum testbed ledger http://127.0.0.1:7431";
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    command: Option<Ledger>,
+    command: Option<Beside>,
     /// Where the destinations listen; loopback only, port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7430")]
     listen: SocketAddr,
@@ -90,18 +91,22 @@ pub(crate) struct Args {
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Ledger {
+enum Beside {
     /// Print what really happened at a running testbed
     Ledger {
         /// Its administration's address
         #[arg(value_name = "URL")]
         url: String,
     },
+    /// Serve a tool over MCP that makes effects at a running testbed, and misbehaves on request
+    Mcp(testbed_mcp::Args),
 }
 
 pub(crate) async fn run(args: Args, at: Option<&Path>, out: Out) -> Result<ExitCode, Failure> {
-    if let Some(Ledger::Ledger { url }) = &args.command {
-        return ledger(url, out).await;
+    match &args.command {
+        Some(Beside::Ledger { url }) => return ledger(url, out).await,
+        Some(Beside::Mcp(args)) => return testbed_mcp::run(args).await,
+        None => {}
     }
     let testbed = Testbed::start(config(&args, at)?).await.map_err(|error| {
         let reason = std::error::Error::source(&error)

@@ -1,21 +1,33 @@
 //! The way to a server for a host's messages: one that is named, one that holds the store, or one of our own for as long as we run.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use factum::{Code, Config, Factum};
+use factum::{Builder, Code, Factum};
 use factum_server::App;
+use factum_server::gateway::Gateway;
 use tokio::net::TcpListener;
 use tokio::sync::{Mutex, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::client::Client;
 use crate::failure::Failure;
+use crate::local::open_store;
+use crate::mcp::hold;
+use crate::mcp::wrap::Wish;
 use crate::place::{self, Place};
+
+/// What is to be reached.
+pub(crate) enum Source {
+    /// The engine of the configuration.
+    Store(Option<PathBuf>),
+    /// Other servers, through a gateway.
+    Gateway(Box<Wish>),
+}
 
 /// How a server is reached, and how it is found again.
 pub(crate) struct Way {
-    config: Option<PathBuf>,
+    source: Source,
     now: Mutex<Reached>,
 }
 
@@ -34,10 +46,9 @@ struct Own {
 
 impl Way {
     /// Finds the way: `FACTUM_URL`, else the server that holds the store, else a server of our own.
-    pub(crate) async fn open(config: Option<&Path>) -> Result<Self, Failure> {
-        let config = config.map(Path::to_owned);
-        let now = Mutex::new(reach(config.as_deref()).await?);
-        Ok(Self { config, now })
+    pub(crate) async fn open(source: Source) -> Result<Self, Failure> {
+        let now = Mutex::new(reach(&source).await?);
+        Ok(Self { source, now })
     }
 
     /// The client to ask with.
@@ -49,7 +60,7 @@ impl Way {
     pub(crate) async fn again(&self, gone: &Arc<Client>) -> Result<Arc<Client>, Failure> {
         let mut now = self.now.lock().await;
         if Arc::ptr_eq(&now.client, gone) && now.own.is_none() {
-            *now = reach(self.config.as_deref()).await?;
+            *now = reach(&self.source).await?;
         }
         Ok(now.client.clone())
     }
@@ -70,7 +81,11 @@ impl Way {
     }
 }
 
-async fn reach(config: Option<&Path>) -> Result<Reached, Failure> {
+async fn reach(source: &Source) -> Result<Reached, Failure> {
+    let config = match source {
+        Source::Store(config) => config,
+        Source::Gateway(wish) => return behind(wish).await,
+    };
     if let Some(url) = place::url() {
         let token = place::token().ok_or_else(|| {
             Failure::usage(
@@ -85,9 +100,25 @@ async fn reach(config: Option<&Path>) -> Result<Reached, Failure> {
             own: None,
         });
     }
-    let place = Place::read(config)?;
-    match serve(&place).await {
+    let place = Place::read(config.as_deref())?;
+    match serve(&place, None).await {
         Err(held) if held.code() == Some(Code::StoreHeld) => holder(&place, held),
+        served => served,
+    }
+}
+
+/// The gateway that holds the store of this wish, or one of our own.
+async fn behind(wish: &Wish) -> Result<Reached, Failure> {
+    let place = &wish.place;
+    // Looked at before the servers behind it are started: they are started once.
+    match open_store(place) {
+        Err(held) if held.code() == Some(Code::StoreHeld) => return holder(place, held),
+        Err(failure) => return Err(failure),
+        Ok(free) => drop(free),
+    }
+    let gateway = Gateway::start(wish.config.clone(), &hold::words()?).await?;
+    match serve(place, Some(gateway)).await {
+        Err(held) if held.code() == Some(Code::StoreHeld) => holder(place, held),
         served => served,
     }
 }
@@ -112,9 +143,12 @@ fn holder(place: &Place, held: Failure) -> Result<Reached, Failure> {
 }
 
 /// Serves the store on a free port of this machine; others who look for it find it there.
-async fn serve(place: &Place) -> Result<Reached, Failure> {
-    let path = place.store()?;
-    let factum = started(path, place.config.clone()).await?;
+async fn serve(place: &Place, gateway: Option<Gateway>) -> Result<Reached, Failure> {
+    let mut builder = Factum::sqlite(place.store()?).config(place.config.clone());
+    if let Some(gateway) = &gateway {
+        builder = gateway.carried_by(builder)?;
+    }
+    let factum = started(builder).await?;
     let unbound =
         |error: std::io::Error| Failure::other(format!("no port is free: {error}"), "try again");
     let listener = TcpListener::bind("127.0.0.1:0").await.map_err(unbound)?;
@@ -125,12 +159,19 @@ async fn serve(place: &Place) -> Result<Reached, Failure> {
         store.set_address(&url)?;
     }
     let (stop, stopped) = oneshot::channel::<()>();
-    let app = App::new(factum, [token.clone()]);
+    let client = match gateway {
+        // A gateway has no token but its own: nobody else is let in.
+        Some(_) => Client::new(&url, token.clone())?,
+        None => Client::new(&url, place::token().unwrap_or_else(|| token.clone()))?,
+    };
+    let app = match gateway {
+        Some(gateway) => App::gateway_of(factum, [token], gateway),
+        None => App::new(factum, [token]),
+    };
     let ended = tokio::spawn(factum_server::serve(listener, app, async move {
         // Told to, or whoever could tell is gone.
         let _ = stopped.await;
     }));
-    let client = Client::new(&url, place::token().unwrap_or(token))?;
     Ok(Reached {
         client: Arc::new(client),
         own: Some(Own { stop, ended }),
@@ -138,11 +179,8 @@ async fn serve(place: &Place) -> Result<Reached, Failure> {
 }
 
 /// A start stays on one thread: the files that it opens on the way do.
-async fn started(path: PathBuf, config: Config) -> Result<Factum, Failure> {
-    let start = move || {
-        let start = Factum::sqlite(path).config(config).start();
-        tokio::runtime::Handle::current().block_on(start)
-    };
+async fn started(builder: Builder) -> Result<Factum, Failure> {
+    let start = move || tokio::runtime::Handle::current().block_on(builder.start());
     match tokio::task::spawn_blocking(start).await {
         Ok(started) => Ok(started?),
         Err(error) => Err(Failure::other(

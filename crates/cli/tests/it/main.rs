@@ -17,6 +17,7 @@ mod doctor;
 mod explain;
 mod fairness;
 mod file;
+mod gateway;
 mod incidents;
 mod mcp;
 mod moving;

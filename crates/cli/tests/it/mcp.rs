@@ -1,6 +1,6 @@
 //! MCP over a pipe, as a host starts it: the checks that every adapter has to pass, in both eras, with the testbed's ledger as judge.
 
-mod host;
+pub(crate) mod host;
 
 use serde_json::{Value, json};
 

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use super::era::{Client, Era, Meta};
 use super::wire::{INTERNAL_ERROR, RpcError};
 use super::words::Told;
+use super::{gateway, words};
 use crate::app::App;
 use crate::reply::Failure;
 
@@ -99,6 +100,23 @@ impl Asked<'_> {
             .await;
     }
 
+    /// Whether the client follows the older rules.
+    pub(crate) fn is_legacy(&self) -> bool {
+        self.client.era == Era::Legacy
+    }
+
+    /// How an action is told as a tool's result.
+    pub(crate) async fn rendered(&self, status: &StatusView) -> Value {
+        let behind = self
+            .app
+            .gateway()
+            .and_then(|gateway| gateway.server(&status.destination));
+        match behind {
+            Some(_) => gateway::calls::result(self, status).await,
+            None => tool_result(words::of_status(status)),
+        }
+    }
+
     /// A result with what its era wants beside it.
     pub(crate) fn finished(&self, mut result: Value) -> Value {
         if self.client.era == Era::Legacy {
@@ -107,7 +125,7 @@ impl Asked<'_> {
         if result.get("resultType").is_none() {
             result["resultType"] = "complete".into();
         }
-        result["_meta"] = json!({"io.modelcontextprotocol/serverInfo": server_info()});
+        result["_meta"]["io.modelcontextprotocol/serverInfo"] = server_info();
         result
     }
 

@@ -176,7 +176,7 @@ impl Listening {
                 meta: Meta::default(),
                 params: "{}",
             };
-            let task = tasks::detail(&asked, &record);
+            let task = tasks::detail(&asked, &record).await;
             write(pieces, &self.note("notifications/tasks", task)).await?;
         }
         Ok(())

@@ -41,15 +41,14 @@ struct Withdrawn {
 }
 
 /// `get_action`. Its answer is never an error: a question that was answered went well, whatever became of the action.
-pub(crate) async fn get(asked: &Asked<'_>, call: &ToolCall) -> Result<Told, Problem> {
+pub(crate) async fn get(asked: &Asked<'_>, call: &ToolCall) -> Result<Value, Problem> {
     let (record, wait) = named(asked, call).await?;
     let record = asked.app.at_rest(record.id(), wait).await?;
     let status = asked.view(&record, false);
     asked.handed_out(&status).await;
-    Ok(Told {
-        is_error: false,
-        ..words::of_status(&status)
-    })
+    let mut result = asked.rendered(&status).await;
+    result["isError"] = false.into();
+    Ok(asked.finished(result))
 }
 
 /// `explain_outcome`: the same, with the log in words.

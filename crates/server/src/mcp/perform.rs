@@ -71,6 +71,16 @@ pub(crate) async fn perform(
         Ok(submission) => submission,
         Err(problem) => return Ok(asked.told(words::of_problem(&problem, None))),
     };
+    carried_out(asked, call, submission, wait).await
+}
+
+/// Records a submission, and answers with what becomes of it within the wait.
+pub(crate) async fn carried_out(
+    asked: &Asked<'_>,
+    call: &ToolCall,
+    submission: Submission,
+    wait: Duration,
+) -> Result<Value, RpcError> {
     match record(asked, submission).await {
         Recorded::Stands(status, watch) => Ok(stands(asked, *status, watch, wait).await),
         Recorded::Proposed(proposed) => Ok(ask_for(asked, call, &proposed)),
@@ -108,7 +118,11 @@ fn submission(asked: &Asked<'_>, call: &ToolCall, wish: Wish) -> Result<Submissi
 
 /// What names the intent: the caller's key; else what the host calls this very call, which tells a repeat on the way but not a model that
 /// tries again; else a name of our own, and then only the twin guard tells one.
-fn key_of(asked: &Asked<'_>, call: &ToolCall, given: Option<String>) -> Result<String, Problem> {
+pub(crate) fn key_of(
+    asked: &Asked<'_>,
+    call: &ToolCall,
+    given: Option<String>,
+) -> Result<String, Problem> {
     let hidden = asked.meta.text(META_KEY).map(str::to_owned);
     if let Some(key) = given.or(hidden) {
         return Ok(key);
@@ -189,7 +203,7 @@ async fn stands(
     if asked.client.tasks && !status.rests() {
         return asked.finished(tasks::created(&status));
     }
-    asked.told(words::of_status(&status))
+    asked.finished(asked.rendered(&status).await)
 }
 
 /// Asks the person at the client's side, where the caller may approve; else says who has to.

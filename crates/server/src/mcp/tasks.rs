@@ -7,11 +7,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::ask;
-use super::asked::{Asked, rpc, tool_result};
+use super::asked::{Asked, rpc};
 use super::era::TASKS;
 use super::people;
 use super::wire::{MISSING_CAPABILITY, RpcError};
-use super::words;
 
 /// How often it is worth asking, in milliseconds.
 const POLL_MS: u64 = 5_000;
@@ -32,7 +31,7 @@ pub(crate) fn created(status: &StatusView) -> Value {
 }
 
 /// How a task stands, as `tasks/get` and notifications tell it.
-pub(crate) fn detail(asked: &Asked<'_>, record: &Record) -> Value {
+pub(crate) async fn detail(asked: &Asked<'_>, record: &Record) -> Value {
     let status = asked.view(record, false);
     let asks = status.next.step == "review"
         && status.closed.is_none()
@@ -51,7 +50,7 @@ pub(crate) fn detail(asked: &Asked<'_>, record: &Record) -> Value {
         return seed(&status, "cancelled");
     }
     let mut task = seed(&status, "completed");
-    task["result"] = tool_result(words::of_status(&status));
+    task["result"] = asked.rendered(&status).await;
     task
 }
 
@@ -87,7 +86,7 @@ pub(crate) async fn answer(asked: &Asked<'_>, method: &str) -> Result<Value, Rpc
         .await
         .map_err(|problem| rpc(&problem))?;
     match method {
-        "tasks/get" => Ok(asked.finished(dated(detail(asked, &record), &record))),
+        "tasks/get" => Ok(asked.finished(dated(detail(asked, &record).await, &record))),
         "tasks/update" => {
             let status = asked.view(&record, false);
             if let ask::Said::Content(form) = ask::said(&named.answers, &question_name(&status))

@@ -10,15 +10,19 @@ use serde_json::{Map, Value, json};
 use super::asked::{Asked, ToolCall};
 use super::wire::RpcError;
 use super::words::{OUTCOMES, of_question};
-use super::{looks, people, perform};
+use super::{gateway, looks, people, perform};
 
 /// A list of tools may be kept for so long by a client.
 const KEPT: Duration = Duration::from_secs(60);
 
 /// The one sentence on which everything rests: a repeat has to carry the same key.
-const REQUEST_KEY: &str = "Identifies this one intended action. Use the same value every time you try or retry this same action. Use a \
+pub(crate) const REQUEST_KEY: &str = "Identifies this one intended action. Use the same value every time you try or retry this same action. Use a \
                            different value only if the user wants another, separate one. Build it from what causes the action, such as \
                            conversation, order and purpose: `conv-91/order-77/refund`.";
+
+/// What is said of the member by which a second effect is meant.
+pub(crate) const ANOTHER: &str =
+    "Say true only if the user wants a second one although the same was done a moment ago.";
 
 /// What a token has to allow.
 #[derive(Clone, Copy)]
@@ -229,36 +233,38 @@ impl Allowed {
 }
 
 /// `tools/list`.
-pub(crate) fn list(asked: &Asked<'_>) -> Value {
-    let allowed = TOOLS.iter().filter(|tool| tool.allowed.lets(asked.caller));
-    let mut tools: Vec<Value> = allowed.map(Tool::shown).collect();
-    tools.extend(typed(asked).into_iter().map(|(tool, _, _)| tool));
+pub(crate) async fn list(asked: &Asked<'_>) -> Value {
+    let mut tools: Vec<Value> = known(asked).map(Tool::shown).collect();
+    match asked.app.gateway() {
+        Some(gateway) => tools.splice(0..0, gateway.list().await).for_each(drop),
+        None => tools.extend(typed(asked).into_iter().map(|(tool, _, _)| tool)),
+    }
     asked.kept(json!({ "tools": tools }), KEPT)
+}
+
+/// The tools of this table that are there for a caller. A gateway's actions are the tools behind it.
+fn known<'a>(asked: &'a Asked<'_>) -> impl Iterator<Item = &'static Tool> + 'a {
+    let behind = asked.app.gateway().is_some();
+    let performs = |tool: &Tool| matches!(tool.name, "perform_action" | "list_operations");
+    TOOLS
+        .iter()
+        .filter(move |tool| tool.allowed.lets(asked.caller) && !(behind && performs(tool)))
 }
 
 /// `tools/call`.
 pub(crate) async fn call(asked: &Asked<'_>) -> Result<Value, RpcError> {
     let call: ToolCall = asked.read()?;
-    let known = TOOLS
-        .iter()
-        .find(|tool| tool.name == call.name && tool.allowed.lets(asked.caller));
-    let Some(known) = known else {
-        let typed = typed(asked);
-        let Some((_, destination, operation)) =
-            typed.iter().find(|(tool, _, _)| tool["name"] == *call.name)
-        else {
-            return Err(RpcError::params(format!(
-                "no tool is called {:?}, or the token does not allow it",
-                call.name
-            )));
-        };
-        return perform::perform(asked, &call, Some((destination, operation))).await;
+    let Some(known) = known(asked).find(|tool| tool.name == call.name) else {
+        return call_other(asked, &call).await;
     };
     let told = match known.name {
         "perform_action" => return perform::perform(asked, &call, None).await,
         "give_verdict" => return people::verdict(asked, &call).await,
         "approve_proposal" => return people::approve(asked, &call).await,
-        "get_action" => looks::get(asked, &call).await,
+        "get_action" => match looks::get(asked, &call).await {
+            Ok(result) => return Ok(result),
+            Err(problem) => Err(problem),
+        },
         "list_recent_actions" => looks::list(asked, &call).await,
         "explain_outcome" => looks::explain(asked, &call).await,
         "cancel_action" => looks::cancel(asked, &call).await,
@@ -268,6 +274,31 @@ pub(crate) async fn call(asked: &Asked<'_>) -> Result<Value, RpcError> {
         _ => people::decline(asked, &call).await,
     };
     Ok(asked.told(told.unwrap_or_else(|problem| of_question(&problem))))
+}
+
+/// A tool that stands in no table: an operation's own, or one of a server behind the gateway.
+async fn call_other(asked: &Asked<'_>, call: &ToolCall) -> Result<Value, RpcError> {
+    if let Some(behind) = asked
+        .app
+        .gateway()
+        .and_then(|gateway| gateway.tool(&call.name))
+    {
+        let (server, known, name) = behind;
+        return gateway::calls::call(asked, call, (server, known, &name)).await;
+    }
+    let typed = typed(asked);
+    match typed.iter().find(|(tool, _, _)| tool["name"] == *call.name) {
+        Some((_, destination, operation)) => {
+            perform::perform(asked, call, Some((destination, operation))).await
+        }
+        None => {
+            let why = format!(
+                "no tool is called {:?}, or the token does not allow it",
+                call.name
+            );
+            Err(RpcError::params(why))
+        }
+    }
 }
 
 impl Tool {
@@ -288,7 +319,7 @@ impl Tool {
 
 /// A tool for each operation of the tenant's destinations, with destination and operation.
 fn typed(asked: &Asked<'_>) -> Vec<(Value, String, String)> {
-    if !asked.config().typed_tools || !may_submit(asked.caller) {
+    if !asked.config().typed_tools || asked.app.gateway().is_some() || !may_submit(asked.caller) {
         return Vec::new();
     }
     let engine = asked.app.factum().engine();
@@ -357,12 +388,10 @@ fn annotations(title: &str, reads: bool, idempotent: bool) -> Value {
 
 /// What every tool that does something takes beside its own.
 fn common(names_itself: bool) -> Map<String, Value> {
-    let another =
-        "Say true only if the user wants a second one although the same was done a moment ago.";
     let mut own = members([
         (
             "another",
-            json!({"type": "boolean", "description": another}),
+            json!({"type": "boolean", "description": ANOTHER}),
         ),
         (
             "summary",

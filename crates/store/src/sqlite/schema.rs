@@ -9,6 +9,7 @@ use super::fault::while_doing;
 use crate::{StoreError, StoreErrorKind};
 
 const DOING: &str = "opening the database";
+const MIGRATING: &str = "migrating the database";
 
 /// `FACT`: tells our files from other programs' databases.
 const APPLICATION: i64 = 0x4641_4354;
@@ -17,7 +18,7 @@ const APPLICATION: i64 = 0x4641_4354;
 const SQLITE_LEAST: i32 = 3_051_003;
 
 /// Migrations, in order; the index plus one is the schema version.
-const MIGRATIONS: [&str; 9] = [
+const MIGRATIONS: [&str; 10] = [
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_reports.sql"),
     include_str!("migrations/0003_subject.sql"),
@@ -27,6 +28,7 @@ const MIGRATIONS: [&str; 9] = [
     include_str!("migrations/0007_workers.sql"),
     include_str!("migrations/0008_twins.sql"),
     include_str!("migrations/0009_retention.sql"),
+    include_str!("migrations/0010_order.sql"),
 ];
 
 /// The newest schema version known here.
@@ -144,11 +146,25 @@ pub(super) fn version_is_known(conn: &Connection) -> Result<(), StoreError> {
 
 /// Brings the schema to the newest version, one transaction per step. On a schema that is there already it does nothing.
 pub(super) fn migrate(conn: &Connection) -> Result<(), StoreError> {
-    const MIGRATING: &str = "migrating the database";
     let found: i64 = conn
         .pragma_query_value(None, "user_version", |row| row.get(0))
         .map_err(while_doing(MIGRATING))?;
     let done = usize::try_from(found).unwrap_or(0);
+    if done >= MIGRATIONS.len() {
+        return Ok(());
+    }
+    // A step that builds a table anew drops the old one, which its children still name. Each step is checked as a whole instead.
+    let keys = |on: bool| {
+        conn.pragma_update(None, "foreign_keys", on)
+            .map_err(while_doing(MIGRATING))
+    };
+    keys(false)?;
+    let stepped = steps(conn, done);
+    keys(true)?;
+    stepped
+}
+
+fn steps(conn: &Connection, done: usize) -> Result<(), StoreError> {
     for (index, text) in MIGRATIONS.iter().enumerate().skip(done) {
         let version = index + 1;
         let whole = format!(

@@ -1,1 +1,1 @@
-SELECT lane, id FROM action WHERE (lane, id) > (?1, ?2) ORDER BY lane, id LIMIT ?3
+SELECT lane, id FROM action WHERE (id, lane) > (?2, ?1) ORDER BY id, lane LIMIT ?3

@@ -389,22 +389,22 @@ const PLANS: [(&str, usize, &str); 25] = [
     (
         include_str!("../../../src/sqlite/sql/action_read.sql"),
         2,
-        "(lane=? AND id=?)",
+        "USING INDEX action_newest (id=? AND lane=?)",
     ),
     (
         include_str!("../../../src/sqlite/sql/standing_read.sql"),
         2,
-        "USING PRIMARY KEY (lane=? AND id=?)",
+        "USING PRIMARY KEY (id=? AND lane=?)",
     ),
     (
         include_str!("../../../src/sqlite/sql/standing_update.sql"),
         11,
-        "USING PRIMARY KEY (lane=? AND id=?)",
+        "USING PRIMARY KEY (id=? AND lane=?)",
     ),
     (
         include_str!("../../../src/sqlite/sql/evidence_read.sql"),
         2,
-        "USING PRIMARY KEY (lane=? AND action=?)",
+        "USING PRIMARY KEY (action=?)",
     ),
     (
         include_str!("../../../src/sqlite/sql/list_newest.sql"),

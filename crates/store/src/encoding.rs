@@ -1,9 +1,10 @@
 //! The one versioned encoding of what a store keeps: evidence, and the fixed part of an action.
 //!
-//! JSON text, `"v":1` first, every variant by the core's own word for it, members in one order: equal values make equal bytes,
+//! JSON text, `"v":2` first, every variant by the core's own word for it, members in one order: equal values make equal bytes,
 //! so that checksums, seals and chains can rest on them. The definitions mirror the core's types from outside (serde's
 //! `remote`), so that the core knows no serialisation and the compiler finds every member that is missing here.
-//! Any change of form raises the version; a reader refuses versions and members that it does not know.
+//! Any change of form raises the version; a reader refuses versions and members that it does not know. Version 2 leaves out the
+//! lengths of time and the counts that are the usual ones ([`usual`]), which were half of a row; version 1 wrote them all, and is read.
 
 mod action;
 #[cfg(any(test, fuzzing))]
@@ -19,6 +20,7 @@ mod report;
 mod strategies;
 #[cfg(test)]
 mod tests;
+mod usual;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -29,33 +31,40 @@ pub(crate) use plain::{hex, unhex};
 pub(crate) use report::{read_readings, readings_text};
 
 /// The version that is written.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Writes plain data. Nothing in these types can fail to serialise: no maps with other keys than texts, no foreign types.
 fn write(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("plain data serialises")
 }
 
-/// Reads a text of this version, or says for people why it cannot be read.
+/// Reads a text of a known version, or says for people why it cannot be read.
 fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     #[derive(Deserialize)]
     struct Version {
         v: u32,
     }
     serde_json::from_str(text).map_err(|error| match serde_json::from_str(text) {
-        Ok(Version { v }) if v != VERSION => format!(
-            "its encoding has version {v}, and this program reads version {VERSION}; use the program that wrote it"
-        ),
+        Ok(Version { v }) if unknown(v) => of_another_version(v),
         Ok(_) | Err(_) => format!("its text cannot be read: {error}"),
     })
 }
 
 /// Refuses a text that happens to parse and says another version.
-fn same_version(v: u32) -> Result<(), String> {
-    if v == VERSION {
-        return Ok(());
+fn known_version(v: u32) -> Result<(), String> {
+    if unknown(v) {
+        Err(of_another_version(v))
+    } else {
+        Ok(())
     }
-    Err(format!(
-        "its encoding has version {v}, and this program reads version {VERSION}; use the program that wrote it"
-    ))
+}
+
+fn unknown(v: u32) -> bool {
+    !(1..=VERSION).contains(&v)
+}
+
+fn of_another_version(v: u32) -> String {
+    format!(
+        "its encoding has version {v}, and this program reads versions up to {VERSION}; use the program that wrote it"
+    )
 }

@@ -17,6 +17,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use super::fact::LookupByDef;
 use super::plain::{BoundDef, Instant, Length, MaybeInstant, hex, optional, unhex};
+use super::usual;
 use crate::record::{Action, Approved, AskedBy, Content, Conversation, MemberHash};
 
 /// What stands in columns of its own.
@@ -61,7 +62,7 @@ pub(crate) fn head_text(action: &Action) -> String {
 /// The action that a text and its columns say, or for people why it cannot be read.
 pub(crate) fn read_head(text: &str, fixed: Fixed) -> Result<Action, String> {
     let head: Head = super::read(text)?;
-    super::same_version(head.v)?;
+    super::known_version(head.v)?;
     let trace = head
         .trace
         .map(|text| TraceContext::parse(&text).map_err(|error| error.to_string()))
@@ -342,10 +343,15 @@ struct IntentDef {
         skip_serializing_if = "Option::is_none"
     )]
     approved_until: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "is_false")]
     finish: bool,
     #[serde(with = "PreferenceDef")]
     preference: Preference,
-    #[serde(with = "LimitsDef")]
+    #[serde(
+        with = "LimitsDef",
+        default = "usual::limits::value",
+        skip_serializing_if = "usual::limits::is"
+    )]
     limits: Limits,
     #[serde(with = "PromisesDef")]
     promises: Promises,
@@ -362,25 +368,56 @@ enum PreferenceDef {
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Limits", deny_unknown_fields)]
 struct LimitsDef {
-    #[serde(with = "Length")]
+    #[serde(
+        with = "Length",
+        default = "usual::send_wait::value",
+        skip_serializing_if = "usual::send_wait::is"
+    )]
     send_wait: Span,
-    #[serde(with = "Length")]
+    #[serde(
+        with = "Length",
+        default = "usual::answer_wait::value",
+        skip_serializing_if = "usual::answer_wait::is"
+    )]
     answer_wait: Span,
-    #[serde(with = "BoundDef")]
+    #[serde(
+        with = "BoundDef",
+        default = "usual::bound::value",
+        skip_serializing_if = "usual::bound::is"
+    )]
     bound: Bound,
-    #[serde(with = "BackoffDef")]
+    #[serde(
+        with = "BackoffDef",
+        default = "usual::backoff::value",
+        skip_serializing_if = "usual::backoff::is"
+    )]
     backoff: Backoff,
+    #[serde(
+        default = "usual::attempts_max::value",
+        skip_serializing_if = "usual::attempts_max::is"
+    )]
     attempts_max: u32,
+    #[serde(
+        default = "usual::lookups_max::value",
+        skip_serializing_if = "usual::lookups_max::is"
+    )]
     lookups_max: u32,
+    #[serde(
+        default = "usual::polls_max::value",
+        skip_serializing_if = "usual::polls_max::is"
+    )]
     polls_max: u32,
+    #[serde(
+        default = "usual::cancels_max::value",
+        skip_serializing_if = "usual::cancels_max::is"
+    )]
     cancels_max: u32,
-    /// Actions of earlier versions waited for a day.
-    #[serde(default = "a_day", with = "Length")]
+    #[serde(
+        with = "Length",
+        default = "usual::callback_wait::value",
+        skip_serializing_if = "usual::callback_wait::is"
+    )]
     callback_wait: Span,
-}
-
-fn a_day() -> Span {
-    Span::from_secs(86_400)
 }
 
 #[derive(Serialize, Deserialize)]
@@ -411,7 +448,9 @@ struct PromisesDef {
     completion: Option<CompletionPromise>,
     #[serde(with = "ProcessingDef")]
     processing_max: ProcessingMax,
+    #[serde(default, skip_serializing_if = "is_false")]
     path_is_direct: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
     condition_checked: bool,
 }
 
@@ -439,8 +478,11 @@ enum RetentionDef {
 struct KeyDef {
     #[serde(with = "RetentionDef")]
     retention: Retention,
+    #[serde(default, skip_serializing_if = "is_false")]
     concurrent_repeat_stated: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
     stores_errors: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
     scope_includes_credential: bool,
     // Rows of a time when these were not known say nothing of them, and nothing rested on them.
     #[serde(default, skip_serializing_if = "is_false")]

@@ -13,6 +13,7 @@ use super::plain::{
     AttemptDef, BoundDef, Bytes, EpochDef, EvidenceDef, EvidenceIds, Instant, MaybeInstant,
     MaybeLength, MaybeReceipt, ReceiptDef, Receipts, WorkerDef,
 };
+use super::usual;
 
 /// The text of one fact.
 pub(crate) fn fact_text(fact: &Fact) -> String {
@@ -43,7 +44,7 @@ pub(crate) fn read_fact(text: &str) -> Result<Fact, String> {
         f: Fact,
     }
     let envelope: Envelope = super::read(text)?;
-    super::same_version(envelope.v)?;
+    super::known_version(envelope.v)?;
     Ok(envelope.f)
 }
 
@@ -195,7 +196,11 @@ struct MarkDef {
     valid_until: Timestamp,
     #[serde(with = "Instant")]
     lease_until: Timestamp,
-    #[serde(with = "BoundDef")]
+    #[serde(
+        with = "BoundDef",
+        default = "usual::bound::value",
+        skip_serializing_if = "usual::bound::is"
+    )]
     bound: Bound,
 }
 
@@ -213,7 +218,11 @@ struct CancelMarkDef {
     valid_until: Timestamp,
     #[serde(with = "Instant")]
     lease_until: Timestamp,
-    #[serde(with = "BoundDef")]
+    #[serde(
+        with = "BoundDef",
+        default = "usual::bound::value",
+        skip_serializing_if = "usual::bound::is"
+    )]
     bound: Bound,
 }
 

@@ -4,7 +4,7 @@ use factum_core::evidence::Callback;
 use serde::{Deserialize, Serialize};
 
 use super::fact::CallbackDef;
-use super::{VERSION, read, same_version, write};
+use super::{VERSION, known_version, read, write};
 use crate::report::{Name, Reading};
 
 #[derive(Serialize, Deserialize)]
@@ -48,7 +48,7 @@ pub(crate) fn readings_text(readings: &[Reading]) -> String {
 /// Reads it, or says for people why it cannot be read.
 pub(crate) fn read_readings(text: &str) -> Result<Vec<Reading>, String> {
     let text: Text = read(text)?;
-    same_version(text.v)?;
+    known_version(text.v)?;
     let readings = text.readings.into_iter().map(|reading| Reading {
         operation: reading.operation,
         names: reading.names.into_iter().map(Name::from).collect(),
@@ -112,7 +112,7 @@ mod tests {
             .collect();
         let text = readings_text(&readings);
         assert_eq!(read_readings(&text), Ok(readings));
-        let newer = text.replacen("\"v\":1", "\"v\":2", 1);
-        assert!(read_readings(&newer).is_err_and(|why| why.contains("version 2")));
+        let newer = text.replacen("\"v\":2", "\"v\":3", 1);
+        assert!(read_readings(&newer).is_err_and(|why| why.contains("version 3")));
     }
 }

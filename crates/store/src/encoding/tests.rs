@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use factum_core::evidence::{Answer, AnswerClass, Capture, Mark, PermissionKind, Receipt};
-use factum_core::{AttemptNo, Epoch, EvidenceId, Fact, Limits, Timestamp, WorkerNonce};
+use factum_core::{
+    AttemptNo, Bound, Epoch, EvidenceId, Fact, Limits, Span, Timestamp, WorkerNonce,
+};
 use proptest::prelude::*;
 
 use super::bytes;
@@ -11,7 +13,7 @@ use super::strategies::{action, class, facts, permission};
 use super::{Fixed, fact_text, head_text, read_fact, read_head};
 use crate::record::Action;
 
-const VERSION_FIRST: &str = r#"{"v":1,"#;
+const VERSION_FIRST: &str = r#"{"v":2,"#;
 
 fn fixed(action: &Action) -> Fixed {
     Fixed {
@@ -181,8 +183,8 @@ fn other_versions_and_unknown_members_are_refused_in_words() {
         let error = read_fact(text).expect_err(text);
         assert!(error.contains(part), "{error}");
     };
-    check(r#"{"v":2,"f":{"noted":{"text":"x"}}}"#, "version 2");
-    check(r#"{"v":2,"f":{"dreamt":{"text":"x"}}}"#, "version 2");
+    check(r#"{"v":3,"f":{"noted":{"text":"x"}}}"#, "version 3");
+    check(r#"{"v":3,"f":{"dreamt":{"text":"x"}}}"#, "version 3");
     check(
         r#"{"v":1,"f":{"noted":{"text":"x","more":1}}}"#,
         "unknown field `more`",
@@ -200,8 +202,22 @@ fn the_form_is_fixed() {
     assert_eq!(
         fact_text(&Fact::Marked(sample_mark())),
         concat!(
-            r#"{"v":1,"f":{"marked":{"attempt":1,"epoch":0,"permission":"first","worker":9,"at":5,"valid_until":6,"#,
-            r#""lease_until":7,"bound":{"write_limit":10000000,"linger":5000000,"pause_margin":30000000,"skew":2000000}}}}"#
+            r#"{"v":2,"f":{"marked":{"attempt":1,"epoch":0,"permission":"first","worker":9,"at":5,"valid_until":6,"#,
+            r#""lease_until":7}}}"#
+        )
+    );
+    let own = Mark {
+        bound: Bound {
+            skew: Span::from_secs(3),
+            ..Limits::default().bound
+        },
+        ..sample_mark()
+    };
+    assert_eq!(
+        fact_text(&Fact::Marked(own)),
+        concat!(
+            r#"{"v":2,"f":{"marked":{"attempt":1,"epoch":0,"permission":"first","worker":9,"at":5,"valid_until":6,"#,
+            r#""lease_until":7,"bound":{"write_limit":10000000,"linger":5000000,"pause_margin":30000000,"skew":3000000}}}}"#
         )
     );
     let answer = Answer {
@@ -220,8 +236,18 @@ fn the_form_is_fixed() {
     assert_eq!(
         fact_text(&Fact::Answered(answer)),
         concat!(
-            r#"{"v":1,"f":{"answered":{"attempt":2,"read_at":8,"class":"done","receipt":{"reference":"T-1"},"#,
+            r#"{"v":2,"f":{"answered":{"attempt":2,"read_at":8,"class":"done","receipt":{"reference":"T-1"},"#,
             r#""replayed":false,"capture":{"status":201,"body":"xff00","truncated":false}}}}"#
         )
     );
+}
+
+// What version 1 wrote in full means the same as what version 2 leaves out.
+#[test]
+fn texts_of_the_first_version_are_read() {
+    let whole = concat!(
+        r#"{"v":1,"f":{"marked":{"attempt":1,"epoch":0,"permission":"first","worker":9,"at":5,"valid_until":6,"#,
+        r#""lease_until":7,"bound":{"write_limit":10000000,"linger":5000000,"pause_margin":30000000,"skew":2000000}}}}"#
+    );
+    assert_eq!(read_fact(whole).unwrap(), Fact::Marked(sample_mark()));
 }

@@ -13,6 +13,7 @@ use serde::{Deserialize, Deserializer};
 pub use crate::credentials::{AuthConfig, HmacConfig, OAuth2Config, SigV4Config};
 pub use crate::mcp::McpConfig;
 pub use crate::observe::{MetricsAccess, MetricsConfig};
+pub use crate::networks::AllowPrivate;
 pub use crate::workers::{WorkConfig, WorkKey, WorkLookUp};
 
 /// `factum.toml`.
@@ -132,12 +133,12 @@ pub struct EventsConfig {
 }
 
 /// `[webhooks]`.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WebhooksConfig {
-    /// Endpoints may lead into networks that are not the public internet's, this machine among them, and be plain HTTP. Whoever
-    /// administers a tenant can then make this machine post there.
-    pub allow_private: bool,
+    /// Endpoints may lead into these networks that are not the public internet's, and be plain HTTP. Whoever administers a tenant
+    /// can then make this machine post there.
+    pub allow_private: AllowPrivate,
 }
 
 /// `[contact]`.
@@ -203,6 +204,10 @@ pub struct DestinationConfig {
     /// Plain HTTP beyond loopback, in a network that the operator answers for.
     #[serde(default)]
     pub allow_plain_http: bool,
+    /// Networks that are not the public internet's and that the base's name may lead into. An address that the base itself
+    /// names needs no leave, nor does `localhost`.
+    #[serde(default)]
+    pub allow_private: AllowPrivate,
     /// Effects there count for nothing: `factum contract probe` may make some. It touches no destination without this.
     #[serde(default)]
     pub sandbox: bool,

@@ -41,6 +41,7 @@ pub mod events;
 pub mod home;
 pub mod mcp;
 mod observe;
+pub mod networks;
 #[cfg(feature = "sqlite")]
 pub mod outbox;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]

@@ -356,7 +356,8 @@ fn target(
         http.tls = connect.0;
     }
     let target = Target::parse(&written.base, written.allow_plain_http)
-        .map_err(|error| malformed("/base", &error))?;
+        .map_err(|error| malformed("/base", &error))?
+        .reaching(written.allow_private.networks());
     Ok(credentials::on(target, at, written, provider)?.with_limits(http))
 }
 

@@ -163,9 +163,9 @@ impl Builder {
             config.events.keep(),
         ));
         let ways = Ways {
-            allow_private: config.webhooks.allow_private,
+            allow_private: config.webhooks.allow_private.clone(),
         };
-        let webhooks = Webhooks::start(engine.clone(), teller.clone(), feed.clone(), ways);
+        let webhooks = Webhooks::start(engine.clone(), teller.clone(), feed.clone(), ways.clone());
         let factum = Factum {
             inner: Arc::new(Inner {
                 engine,

@@ -13,7 +13,6 @@ mod hide;
 mod line;
 mod meter;
 mod pool;
-mod public;
 mod request;
 mod tls;
 mod tokens;
@@ -28,7 +27,6 @@ use factum_core::{Permission, Span, Timestamp};
 use tokio::time::{Instant, timeout_at};
 
 pub use connect::Resolve;
-pub use public::is_public;
 pub(crate) use request::{is_framing, percent_encoded};
 pub use tls::Trust;
 

@@ -15,6 +15,7 @@ pub mod error;
 pub mod http;
 #[cfg(feature = "mcp")]
 pub mod mcp;
+mod networks;
 mod secret;
 mod target;
 
@@ -22,6 +23,7 @@ pub use auth::{Auth, Hmac, Id, OAuth2, SigV4};
 pub use clock::Clock;
 pub use ended::{Asked, Boxed, Ended, Transport};
 pub use error::{Malformed, SecretError, SecretErrorKind};
-pub use http::{HttpTransport, Resolve, Trust, is_public};
+pub use http::{HttpTransport, Resolve, Trust};
+pub use networks::{Networks, is_public};
 pub use secret::{Secret, SecretRef};
 pub use target::{CredentialGuard, HttpLimits, Target};

@@ -1,7 +1,7 @@
 //! Where a request goes: base address, authentication by reference, limits. Parsed once; holds no secret.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use factum_core::Span;
@@ -10,6 +10,7 @@ use http::Uri;
 use crate::auth::{Auth, OAuth2};
 use crate::error::Malformed;
 use crate::http::Trust;
+use crate::networks::Networks;
 use crate::secret::Secret;
 
 /// Bounds of a request to one destination that its permission does not carry.
@@ -60,7 +61,9 @@ pub struct Target {
     pub(crate) guard: Option<CredentialGuard>,
     pub(crate) plain_beyond_loopback: bool,
     pub(crate) trust: Option<Trust>,
-    pub(crate) public_only: bool,
+    pub(crate) networks: Networks,
+    /// Whether the base, where it names an address or this machine, may lead there whatever the networks.
+    pub(crate) base_is_trusted: bool,
 }
 
 impl Target {
@@ -136,7 +139,8 @@ impl Target {
             guard: None,
             plain_beyond_loopback: allow_plain_http,
             trust: None,
-            public_only: false,
+            networks: Networks::Public,
+            base_is_trusted: true,
         })
     }
 
@@ -153,22 +157,41 @@ impl Target {
         Ok(self)
     }
 
-    /// Only where its name leads to the public internet: for addresses that somebody else than the operator names. What is found is
-    /// what is connected to.
+    /// With networks beside the public internet that it may lead to.
     #[must_use]
-    pub fn public_only(mut self) -> Self {
-        self.public_only = true;
+    pub fn reaching(mut self, networks: Networks) -> Self {
+        self.networks = networks;
         self
     }
 
-    /// Whether it names an address, or this machine, that is not the public internet's. What a name leads to is not looked up.
+    /// For a base that somebody else than the operator wrote: that it names an address of the operator's network, or this machine,
+    /// is no leave to go there.
     #[must_use]
-    pub fn names_inside(&self) -> bool {
-        let address = self.host.parse::<IpAddr>();
-        address.map_or_else(
-            |_| names_loopback(&self.host),
-            |address| !crate::is_public(address),
-        )
+    pub fn written_by_others(mut self) -> Self {
+        self.base_is_trusted = false;
+        self
+    }
+
+    /// Whether an address may be connected to: it is the public internet's, lies in one of the networks, or is what the
+    /// operator's own base names.
+    #[must_use]
+    pub fn may_reach(&self, address: IpAddr) -> bool {
+        let named = self.host.parse::<IpAddr>();
+        let named = named.map_or_else(
+            |_| names_loopback(&self.host) && address.to_canonical().is_loopback(),
+            |named| named == address,
+        );
+        (named && self.base_is_trusted) || self.networks.hold(address)
+    }
+
+    /// Whether it names an address, or this machine, that it may not reach. What other names lead to is not looked up.
+    #[must_use]
+    pub fn names_forbidden(&self) -> bool {
+        let named = self.host.parse::<IpAddr>().ok();
+        let this_machine = || names_loopback(&self.host).then_some(Ipv4Addr::LOCALHOST.into());
+        named
+            .or_else(this_machine)
+            .is_some_and(|address| !self.may_reach(address))
     }
 
     /// With other certificates to trust than the transport's own.
@@ -187,6 +210,7 @@ impl Target {
         let same = endpoint.host == self.host && endpoint.port == self.port;
         let own = self.trust.as_ref().filter(|_| same);
         endpoint.trust = oauth2.trust.as_ref().or(own).cloned();
+        endpoint.networks = self.networks.clone();
         Some((endpoint, path))
     }
 

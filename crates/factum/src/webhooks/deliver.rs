@@ -227,7 +227,7 @@ impl Errand {
         };
         let body = serde_json::to_string(&event).unwrap_or_default();
         let Context { engine, ways, .. } = &*self.context;
-        let posted = post::post(engine, *ways, &self.key, endpoint, &event.id, body).await;
+        let posted = post::post(engine, ways, &self.key, endpoint, &event.id, body).await;
         self.keep(&notice, tries + 1, &posted);
         if posted.status == Some(GONE) {
             self.switch_off().await?;

@@ -124,7 +124,7 @@ impl Endpoint {
         let begin = self.url.find("://").map_or(0, |at| at + 3);
         let path = self.url[begin..].find(['/', '?', '#']).map(|at| begin + at);
         let (base, path) = self.url.split_at(path.unwrap_or(self.url.len()));
-        let target = Target::parse(base, ways.allow_private)
+        let target = Target::parse(base, ways.allow_private.is_any())
             .map_err(|error| bad(error.rule.to_string(), "write https://host/path"))?;
         let path = if path.starts_with('/') {
             path.to_owned()
@@ -135,12 +135,11 @@ impl Endpoint {
             let rule = "path and query are printable ASCII without a fragment".to_owned();
             return Err(bad(rule, "percent-encode what is not"));
         }
-        if ways.allow_private {
-            return Ok((target, path));
-        }
-        let target = target.public_only();
+        let target = target
+            .reaching(ways.allow_private.networks())
+            .written_by_others();
         // What a name leads to is looked at whenever something is posted.
-        if target.names_inside() {
+        if target.names_forbidden() {
             let rule = "that is no address of the public internet".to_owned();
             let remedy = "use a public one; an operator may set webhooks.allow_private";
             return Err(bad(rule, remedy));

@@ -42,13 +42,13 @@ impl Posted {
 /// Posts a body under an id.
 pub(super) async fn post(
     engine: &Engine,
-    ways: Ways,
+    ways: &Ways,
     key: &EntryKey,
     endpoint: &Endpoint,
     id: &str,
     body: String,
 ) -> Posted {
-    let (target, path_and_query) = match endpoint.target(&ways) {
+    let (target, path_and_query) = match endpoint.target(ways) {
         Ok(target) => target,
         Err(problem) => return Posted::failed(problem.rule.to_string()),
     };
@@ -101,7 +101,7 @@ pub(super) async fn test(
     let body = serde_json::json!({
         "id": id, "type": "webhook.test", "timestamp": rfc3339(now), "tenant": key.tenant, "data": {},
     });
-    post(engine, *ways, key, endpoint, &id, body.to_string()).await
+    post(engine, ways, key, endpoint, &id, body.to_string()).await
 }
 
 /// The signature of Standard Webhooks, version 1.

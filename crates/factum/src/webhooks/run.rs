@@ -14,6 +14,7 @@ use super::deliver::{Errand, Left};
 use super::endpoint::Endpoint;
 use super::state::DeliveryState;
 use super::state_key;
+use crate::config::AllowPrivate;
 use crate::events::follow::Feed;
 use crate::teller::Teller;
 
@@ -25,10 +26,10 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const LOOK_SELDOM: Duration = Duration::from_secs(5);
 
 /// Where webhooks may lead.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Ways {
-    /// Into the operator's own network, and over plain HTTP.
-    pub(crate) allow_private: bool,
+    /// Into these networks of the operator's own, and over plain HTTP.
+    pub(crate) allow_private: AllowPrivate,
 }
 
 /// What deliveries are made with.

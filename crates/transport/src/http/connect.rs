@@ -15,7 +15,6 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{Instant, timeout_at};
 
 use super::Unsent;
-use super::public::is_public;
 use crate::clock::duration;
 use crate::ended::Boxed;
 use crate::target::Target;
@@ -38,43 +37,44 @@ impl Resolve for SystemResolver {
     }
 }
 
-/// What is said of an address that is not to be reached.
-const NOT_PUBLIC: &str = "the host has no address of the public internet";
+/// What is said of a host that leads nowhere but into networks that it may not reach.
+const INSIDE: &str = "the host leads only into networks that are not the public internet's, which an operator has to allow (allow_private)";
 
-/// The addresses of `target`, by `until` at the latest.
+/// The addresses of `target`, by `until` at the latest. One of them is connected to, so that the name cannot lead elsewhere
+/// meanwhile.
 pub(super) async fn addresses(
     resolver: &dyn Resolve,
     target: &Target,
     until: Instant,
 ) -> Result<Vec<SocketAddr>, Unsent> {
     let unsent = |detail: String| Unsent::new(Phase::Resolve, detail);
-    let allowed = |address: &SocketAddr| !target.public_only || is_public(address.ip());
-    if let Ok(ip) = target.host.parse::<IpAddr>() {
-        let address = Some(SocketAddr::new(ip, target.port)).filter(allowed);
-        return address
-            .map(|address| vec![address])
-            .ok_or_else(|| unsent(NOT_PUBLIC.to_owned()));
+    let found = if let Ok(ip) = target.host.parse::<IpAddr>() {
+        vec![SocketAddr::new(ip, target.port)]
+    } else {
+        let until = until.min(Instant::now() + duration(target.limits.resolve));
+        timeout_at(until, resolver.resolve(&target.host, target.port))
+            .await
+            .map_err(|_| unsent("the host's name was not resolved in time".to_owned()))?
+            .map_err(|e| unsent(format!("the host's name was not resolved: {e}")))?
+    };
+    let plain = target.https || target.plain_beyond_loopback;
+    let (mut usable, spoken) = (Vec::new(), found.len());
+    let mut forbidden = 0;
+    for address in found {
+        if !target.may_reach(address.ip()) {
+            forbidden += 1;
+        } else if plain || address.ip().to_canonical().is_loopback() {
+            usable.push(address);
+        }
     }
-    let until = until.min(Instant::now() + duration(target.limits.resolve));
-    let found = timeout_at(until, resolver.resolve(&target.host, target.port))
-        .await
-        .map_err(|_| unsent("the host's name was not resolved in time".to_owned()))?
-        .map_err(|e| unsent(format!("the host's name was not resolved: {e}")))?;
-    let usable: Vec<_> = found
-        .into_iter()
-        .filter(|addr| target.https || target.plain_beyond_loopback || addr.ip().is_loopback())
-        .collect();
-    // The connection is made to one of these, so that the name cannot lead elsewhere meanwhile.
-    let usable: Vec<_> = usable.into_iter().filter(allowed).collect();
-    if usable.is_empty() && target.public_only {
-        return Err(unsent(NOT_PUBLIC.to_owned()));
+    if !usable.is_empty() {
+        return Ok(usable);
     }
-    if usable.is_empty() {
-        return Err(unsent(
-            "the host's name has no address that may be used".to_owned(),
-        ));
-    }
-    Ok(usable)
+    Err(unsent(if forbidden > 0 && forbidden == spoken {
+        INSIDE.to_owned()
+    } else {
+        "the host's name has no address that may be used".to_owned()
+    }))
 }
 
 /// Connects to the first address that answers. Each gets an even share of the time that is left.
@@ -226,6 +226,7 @@ impl Shared {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::networks::Networks;
 
     /// Leads every name to these addresses.
     struct To(&'static [&'static str]);
@@ -238,15 +239,9 @@ mod tests {
         }
     }
 
-    async fn found(
-        base: &str,
-        names: &'static [&'static str],
-        public: bool,
-    ) -> Result<usize, String> {
-        let target = Target::parse(base, false).unwrap();
-        let target = if public { target.public_only() } else { target };
+    async fn found(target: &Target, names: &'static [&'static str]) -> Result<usize, String> {
         let until = Instant::now() + Duration::from_secs(5);
-        let found = addresses(&To(names), &target, until).await;
+        let found = addresses(&To(names), target, until).await;
         found
             .map(|found| found.len())
             .map_err(|unsent| unsent.detail)
@@ -254,25 +249,75 @@ mod tests {
 
     // A name may lead into the operator's network, at once or later: what it leads to is looked at before each connection.
     #[tokio::test]
-    async fn who_may_reach_the_public_only_is_led_nowhere_else() {
+    async fn a_name_leads_to_no_network_that_nobody_allowed() {
         let name = "https://hooks.example.com";
-        let inside = || Err(NOT_PUBLIC.to_owned());
-        for (base, leads, wanted) in [
-            (name, &["1.1.1.1"][..], Ok(1)),
-            (name, &["127.0.0.1"][..], inside()),
+        let inside = || Err(INSIDE.to_owned());
+        let none = || Err("the host's name has no address that may be used".to_owned());
+        let lan = Networks::Listed(["10.0.0.0/8".parse().unwrap()].into());
+        let (public, any) = (Networks::Public, Networks::Any);
+        for (base, networks, leads, others, operator) in [
+            (name, &public, &["1.1.1.1"][..], Ok(1), Ok(1)),
+            (name, &public, &[][..], none(), none()),
+            (name, &public, &["127.0.0.1"][..], inside(), inside()),
             (
                 name,
+                &public,
                 &["10.0.0.1", "fd00::1", "::ffff:169.254.169.254"][..],
                 inside(),
+                inside(),
             ),
-            (name, &["10.0.0.1", "1.1.1.1"][..], Ok(1)),
-            ("https://127.0.0.1", &[][..], inside()),
-            ("https://[::1]", &[][..], inside()),
-            ("https://1.1.1.1", &[][..], Ok(1)),
+            (name, &public, &["10.0.0.1", "1.1.1.1"][..], Ok(1), Ok(1)),
+            (name, &lan, &["10.0.0.1", "127.0.0.1"][..], Ok(1), Ok(1)),
+            (name, &any, &["10.0.0.1", "127.0.0.1"][..], Ok(2), Ok(2)),
+            (name, &any, &["169.254.169.254"][..], inside(), inside()),
+            ("https://127.0.0.1", &public, &[][..], inside(), Ok(1)),
+            ("https://[::1]", &public, &[][..], inside(), Ok(1)),
+            ("https://169.254.169.254", &any, &[][..], inside(), Ok(1)),
+            ("https://localhost", &public, &["::1"][..], inside(), Ok(1)),
+            // Where even this machine's own name leads elsewhere.
+            (
+                "https://localhost",
+                &public,
+                &["10.0.0.1"][..],
+                inside(),
+                inside(),
+            ),
+            ("https://1.1.1.1", &public, &[][..], Ok(1), Ok(1)),
         ] {
-            assert_eq!(found(base, leads, true).await, wanted, "{base} {leads:?}");
+            let target = Target::parse(base, false)
+                .unwrap()
+                .reaching(networks.clone());
+            assert_eq!(found(&target, leads).await, operator, "{base} {leads:?}");
+            let target = target.written_by_others();
+            assert_eq!(found(&target, leads).await, others, "{base} {leads:?}");
         }
-        assert_eq!(found(name, &["10.0.0.1"], false).await, Ok(1));
-        assert_eq!(found("https://127.0.0.1", &[], false).await, Ok(1));
+    }
+
+    // A name that is looked up twice, once to be checked and once to be connected to, could lead elsewhere the second time.
+    #[tokio::test]
+    async fn a_name_that_changes_its_mind_is_asked_once_and_held_to_its_answer() {
+        struct Rebinding(std::sync::atomic::AtomicUsize);
+        impl Resolve for Rebinding {
+            fn resolve<'a>(
+                &'a self,
+                _: &'a str,
+                port: u16,
+            ) -> Boxed<'a, io::Result<Vec<SocketAddr>>> {
+                let asked = self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                let leads = if asked == 0 { "1.1.1.1" } else { "127.0.0.1" };
+                let found = SocketAddr::new(leads.parse().unwrap(), port);
+                Box::pin(std::future::ready(Ok(vec![found])))
+            }
+        }
+        let target = Target::parse("https://hooks.example.com", false)
+            .unwrap()
+            .written_by_others();
+        let resolver = Rebinding(0.into());
+        let until = Instant::now() + Duration::from_secs(5);
+        let first = addresses(&resolver, &target, until).await.unwrap();
+        assert_eq!(first, ["1.1.1.1:443".parse().unwrap()]);
+        let second = addresses(&resolver, &target, until).await.unwrap_err();
+        assert_eq!(second.detail, INSIDE);
+        assert_eq!(resolver.0.into_inner(), 2, "each look asks once");
     }
 }

@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep};
 use super::Trust;
 use super::line::Line;
 use crate::auth::Auth;
+use crate::networks::Networks;
 use crate::target::Target;
 
 /// Longer than this, a server may be closing it just as we write; and a reused connection manufactures unknowns.
@@ -27,6 +28,9 @@ struct Whose {
     port: u16,
     auth: Auth,
     trust: Option<Trust>,
+    /// A connection is no way around what another target may not reach.
+    networks: Networks,
+    base_is_trusted: bool,
 }
 
 #[derive(Default)]
@@ -96,5 +100,7 @@ fn whose(target: &Target) -> Whose {
         port: target.port,
         auth: target.auth.clone(),
         trust: target.trust.clone(),
+        networks: target.networks.clone(),
+        base_is_trusted: target.base_is_trusted,
     }
 }

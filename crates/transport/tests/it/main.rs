@@ -11,6 +11,7 @@ mod bounds;
 mod byte_noise;
 mod bytes;
 mod cuts;
+mod inside;
 mod phases;
 mod proxy;
 mod reuse;

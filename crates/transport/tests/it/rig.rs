@@ -1,7 +1,7 @@
 //! The rig: a permission, clocks that can be moved, and a server whose handler decides how it misbehaves.
 
 use std::future::Future;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -313,7 +313,16 @@ impl Server {
         F: Fn(Conn) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Seen> + Send + 'static,
     {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+        Self::start_at("127.0.0.1:0", handler).await
+    }
+
+    /// At another address of this machine.
+    pub(crate) async fn start_at<F, Fut>(address: &str, handler: F) -> Self
+    where
+        F: Fn(Conn) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Seen> + Send + 'static,
+    {
+        let listener = TcpListener::bind(address)
             .await
             .expect("loopback has a free port");
         let addr = listener.local_addr().expect("it is bound");

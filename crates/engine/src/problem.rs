@@ -124,6 +124,8 @@ codes! {
     Purged "F1130" "purged" 410 "what was asked for was purged";
     IdentityExpired "F1131" "identity-expired" 410 "the identity is older than identities are kept";
     MissingIntentTime "F1132" "missing-intent-time" 400 "the submission does not say when its intent was formed";
+    RateLimited "F1150" "rate-limited" 429 "the token makes more requests than are allowed";
+    AnswerTimeout "F1151" "answer-timeout" 504 "the answer took too long";
 }
 
 impl Code {

@@ -2,6 +2,8 @@
 //!
 //! Unknown members are errors, with line and column. [`crate::setup`] turns it into what the engine runs with.
 
+mod server;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -12,8 +14,10 @@ use serde::{Deserialize, Deserializer};
 
 pub use crate::credentials::{AuthConfig, HmacConfig, OAuth2Config, SigV4Config};
 pub use crate::mcp::McpConfig;
-pub use crate::observe::{MetricsAccess, MetricsConfig};
 pub use crate::networks::AllowPrivate;
+pub use crate::observe::{MetricsAccess, MetricsConfig};
+pub use server::{RateConfig, ServerConfig, TlsConfig};
+
 pub use crate::workers::{WorkConfig, WorkKey, WorkLookUp};
 
 /// `factum.toml`.
@@ -48,20 +52,6 @@ pub struct Config {
     pub tenants: BTreeMap<String, TenantConfig>,
     /// Application files whose `factum_outbox` is picked up.
     pub outbox: Vec<OutboxConfig>,
-}
-
-/// `[server]`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct ServerConfig {
-    /// Address and port; port 0 takes a free one.
-    pub listen: String,
-    /// Where the outside reaches the API, for the addresses that are given to destinations: `https://factum.example.com`.
-    pub public_url: Option<String>,
-    /// The longest body of a request, in bytes.
-    pub body_max_bytes: usize,
-    /// Longest time for requests in flight to end at shutdown.
-    pub shutdown: Wait,
 }
 
 /// `[store]`.
@@ -307,17 +297,6 @@ impl Wait {
     #[must_use]
     pub fn duration(self) -> std::time::Duration {
         factum_engine::clock::duration(self.0)
-    }
-}
-
-impl Default for ServerConfig {
-    fn default() -> Self {
-        Self {
-            listen: "127.0.0.1:7420".to_owned(),
-            public_url: None,
-            body_max_bytes: 1024 * 1024,
-            shutdown: Wait(factum_core::Span::from_secs(20)),
-        }
     }
 }
 

@@ -40,8 +40,8 @@ mod credentials;
 pub mod events;
 pub mod home;
 pub mod mcp;
-mod observe;
 pub mod networks;
+mod observe;
 #[cfg(feature = "sqlite")]
 pub mod outbox;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
@@ -521,7 +521,8 @@ pub fn problem_json(problem: &Problem) -> serde_json::Value {
         json["proposal"] = proposal.to_string().into();
     }
     if let Some(after) = problem.retry_after {
-        json["retry_after"] = after.as_secs().max(1).into();
+        let begun = u64::from(after.subsec_nanos() > 0);
+        json["retry_after"] = (after.as_secs() + begun).max(1).into();
     }
     json
 }

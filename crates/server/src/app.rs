@@ -13,9 +13,11 @@ use factum::{
 use subtle::ConstantTimeEq;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
+use crate::limits::Limits;
 use crate::mcp::gateway::Gateway;
 use crate::metrics;
 use crate::openapi;
+use crate::rates::Rates;
 use crate::reply::Failure;
 
 /// The longest wait that one request may ask for.
@@ -31,6 +33,7 @@ struct Inner {
     factum: Factum,
     tokens: Vec<String>,
     limits: Limits,
+    rates: Rates,
     document: Bytes,
     /// True once no new request is taken on; waits end then.
     ending: watch::Sender<bool>,
@@ -42,21 +45,6 @@ struct Inner {
     open_metrics: AtomicBool,
     /// Other MCP servers whose tools are carried.
     gateway: Option<Gateway>,
-}
-
-/// Bounds of the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// The longest body of a request, in bytes.
-    pub body_max: usize,
-    /// Longest time for a body to arrive.
-    pub body_wait: Duration,
-    /// Longest time for the head of a request to arrive; an idle connection is closed after it, too.
-    pub head_wait: Duration,
-    /// Connections at once; more wait until one ends.
-    pub connections_max: usize,
-    /// Longest time for requests to be answered, and then for sends in flight to end, once the server is stopped.
-    pub shutdown: Duration,
 }
 
 impl App {
@@ -105,6 +93,7 @@ impl App {
                 .filter(|token| !token.is_empty())
                 .collect(),
             limits,
+            rates: Rates::new(limits.rate),
             document: Bytes::from(openapi::text()),
             ending: watch::Sender::new(false),
             under_way: watch::Sender::new(0),
@@ -148,8 +137,21 @@ impl App {
         self.inner.document.clone()
     }
 
+    pub(crate) fn rates(&self) -> &Rates {
+        &self.inner.rates
+    }
+
+    /// Whose this is.
+    pub(crate) fn caller(&self, shown: &Shown) -> Option<Caller> {
+        match shown {
+            Shown::Nothing => None,
+            Shown::Token(token) => self.holder(token),
+            Shown::Certificate(token) => self.inner.factum.engine().caller_of(token),
+        }
+    }
+
     /// Whose token this is. How long this takes tells nothing about how much of it was right.
-    pub(crate) fn caller(&self, token: &str) -> Option<Caller> {
+    fn holder(&self, token: &str) -> Option<Caller> {
         let tokens = self.inner.tokens.iter();
         let hits = tokens.map(|known| known.as_bytes().ct_eq(token.as_bytes()));
         let trusted = bool::from(hits.fold(subtle::Choice::from(0), |any, hit| any | hit));
@@ -239,27 +241,23 @@ impl App {
     }
 }
 
+/// What a request shows for whose it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// Nothing.
+    Nothing,
+    /// A token.
+    Token(String),
+    /// A certificate that counts as the token of this name.
+    Certificate(String),
+}
+
 /// Counts a change as made, however it ends.
 struct Ends(Arc<Inner>);
 
 impl Drop for Ends {
     fn drop(&mut self) {
         self.0.under_way.send_modify(|count| *count -= 1);
-    }
-}
-
-impl Limits {
-    /// The bounds that an engine's configuration sets.
-    #[must_use]
-    pub fn of(factum: &Factum) -> Self {
-        let server = &factum.config().server;
-        Self {
-            body_max: server.body_max_bytes,
-            body_wait: Duration::from_secs(30),
-            head_wait: Duration::from_secs(30),
-            connections_max: 1_024,
-            shutdown: server.shutdown.duration(),
-        }
     }
 }
 
@@ -301,7 +299,7 @@ mod tests {
         let factum = Factum::memory().start().await.unwrap();
         let app = App::new(factum, []);
         let outcome = app.to_its_end::<()>(async { panic!("in a change") }).await;
-        assert_eq!(outcome.unwrap_err().into_reply().status(), 500);
+        assert_eq!(outcome.unwrap_err().into_reply("").status(), 500);
         app.changes_made().await;
     }
 
@@ -310,9 +308,9 @@ mod tests {
         let factum = Factum::memory().start().await.unwrap();
         let app = App::new(factum, ["right".to_owned(), String::new()]);
         let caller = Caller::trusted(DEFAULT_TENANT, DEFAULT_PRINCIPAL);
-        assert_eq!(app.caller("right"), Some(caller));
+        assert_eq!(app.holder("right"), Some(caller));
         for token in ["", "righ", "rightt", "Right"] {
-            assert_eq!(app.caller(token), None, "{token:?}");
+            assert_eq!(app.holder(token), None, "{token:?}");
         }
     }
 }

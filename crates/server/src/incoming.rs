@@ -10,8 +10,9 @@ use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
-use crate::app::{App, Limits};
+use crate::app::{App, Shown};
 use crate::call::Call;
+use crate::limits::Limits;
 use crate::query::Query;
 use crate::reply::Failure;
 
@@ -24,6 +25,7 @@ const DISCARD_WAIT: std::time::Duration = std::time::Duration::from_millis(200);
 pub(crate) struct Incoming {
     pub(crate) call: Call,
     pub(crate) caller: Caller,
+    pub(crate) shown: Shown,
     pub(crate) query: Query,
     pub(crate) params: Vec<(String, String)>,
     pub(crate) parts: Parts,

@@ -26,7 +26,7 @@ use factum::Caller;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::app::App;
+use crate::app::{App, Shown};
 use asked::{Asked, server_info};
 use era::{Client, Era, MODERN, Meta, TASKS, negotiated, supported};
 use listen::Listening;
@@ -56,7 +56,7 @@ pub(crate) async fn answer(
     app: &App,
     caller: &Caller,
     client: Client,
-    token: &str,
+    shown: &Shown,
     request: &Request,
 ) -> Result<Answer, RpcError> {
     let asked = Asked {
@@ -71,7 +71,7 @@ pub(crate) async fn answer(
         (Era::Legacy, "ping") => json!({}),
         (Era::Modern, "server/discover") => discovered(&asked),
         (Era::Modern, "subscriptions/listen") => {
-            let listening = Listening::new(&asked, &request.id, token).await?;
+            let listening = Listening::new(&asked, &request.id, shown).await?;
             return Ok(Answer::Stream(Box::new(listening)));
         }
         (Era::Modern, method @ ("tasks/get" | "tasks/update" | "tasks/cancel")) => {

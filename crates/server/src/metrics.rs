@@ -8,7 +8,6 @@ mod text;
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use factum::config::MetricsAccess;
 use factum::directory::Scope;
@@ -17,6 +16,7 @@ use factum::metrics::{Metrics, OUTCOMES, Queue, Row};
 use factum::{Caller, Code, Factum};
 
 use crate::app::App;
+use crate::edge::Asked;
 use crate::reply::{Failure, Reply, with_header, with_status};
 use crate::run::{authorized, no_such_address};
 use text::{CONTENT_TYPE, Page, Unit};
@@ -25,8 +25,12 @@ use text::{CONTENT_TYPE, Page, Unit};
 pub(crate) const PATH: &str = "/metrics";
 
 /// Answers a scrape.
-pub(crate) async fn scrape(State(app): State<App>, headers: HeaderMap) -> Result<Reply, Failure> {
-    allowed(&app, &headers)?;
+pub(crate) async fn scrape(
+    app: &App,
+    asked: &Asked,
+    headers: &HeaderMap,
+) -> Result<Reply, Failure> {
+    allowed(app, asked, headers)?;
     let text = page(app.factum()).await;
     let reply = with_status(StatusCode::OK, text);
     Ok(with_header(reply, header::CONTENT_TYPE, CONTENT_TYPE))
@@ -41,14 +45,16 @@ pub(crate) fn open_at(access: MetricsAccess, address: SocketAddr) -> bool {
     }
 }
 
-fn allowed(app: &App, headers: &HeaderMap) -> Result<(), Failure> {
-    if app.factum().config().metrics.access == MetricsAccess::Off {
+fn allowed(app: &App, asked: &Asked, headers: &HeaderMap) -> Result<(), Failure> {
+    let access = app.factum().config().metrics.access;
+    if access == MetricsAccess::Off {
         return Err(no_such_address());
     }
-    if app.has_open_metrics() {
+    // Whoever comes in by the door for other machines is not on this one.
+    if app.has_open_metrics() && (access == MetricsAccess::Open || !asked.is_encrypted()) {
         return Ok(());
     }
-    let caller = authorized(app, headers)?;
+    let (caller, _) = authorized(app, asked, headers)?;
     if may_read(&caller) {
         return Ok(());
     }

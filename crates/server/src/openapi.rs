@@ -20,6 +20,8 @@ const OF_EVERY_CALL: &[Code] = &[
     Code::StoreUnavailable,
     Code::StoreDamaged,
     Code::StoreFailed,
+    Code::RateLimited,
+    Code::AnswerTimeout,
 ];
 
 /// The document.
@@ -143,7 +145,7 @@ fn responses(call: Call, doc: &Doc) -> Value {
     }
     let mut by_status: BTreeMap<u16, Vec<Code>> = BTreeMap::new();
     let common = OF_EVERY_CALL.iter().filter(|code| match code {
-        Code::Unauthorized => !call.is_open(),
+        Code::Unauthorized | Code::RateLimited => !call.is_open(),
         Code::Forbidden => !matches!(call.need(), Need::Nothing | Need::Token),
         _ => true,
     });

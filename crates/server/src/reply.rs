@@ -61,25 +61,37 @@ impl Failure {
         )
     }
 
-    /// As an answer.
-    pub(crate) fn into_reply(self) -> Reply {
+    /// Nothing is known of what was asked for.
+    pub(crate) fn too_long() -> Self {
+        Self::new(
+            Code::AnswerTimeout,
+            "",
+            "the answer took longer than server.answer_wait; what was asked for may have been done",
+            "look, or ask again; a submission may be repeated with the same identity, and joins",
+        )
+    }
+
+    /// As an answer to the request of this id.
+    pub(crate) fn into_reply(self, request_id: &str) -> Reply {
         match self {
-            Self::Problem(problem) => problem_reply(&problem, None),
-            Self::HeldOff(problem, earlier) => problem_reply(&problem, Some(&earlier)),
+            Self::Problem(problem) => problem_reply(&problem, None, request_id),
+            Self::HeldOff(problem, earlier) => problem_reply(&problem, Some(&earlier), request_id),
             Self::WrongMethod(problem, allow) => {
-                with_header(problem_reply(&problem, None), header::ALLOW, &allow)
+                let reply = problem_reply(&problem, None, request_id);
+                with_header(reply, header::ALLOW, &allow)
             }
         }
     }
 }
 
-fn problem_reply(problem: &Problem, earlier: Option<&StatusView>) -> Reply {
+fn problem_reply(problem: &Problem, earlier: Option<&StatusView>, request_id: &str) -> Reply {
     let status =
         StatusCode::from_u16(problem.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut json = problem_json(problem);
     if let Some(earlier) = earlier {
         json["earlier"] = json!(earlier);
     }
+    json["request_id"] = request_id.into();
     let mut reply = problem_body(status, &json);
     if let Some(wait) = problem.retry_after {
         reply = with_header(reply, header::RETRY_AFTER, &whole_seconds(wait).to_string());
@@ -90,9 +102,9 @@ fn problem_reply(problem: &Problem, earlier: Option<&StatusView>) -> Reply {
     reply
 }
 
-/// At least one, so that nobody repeats at once.
+/// Not less than it is, and at least one, so that nobody repeats too early.
 fn whole_seconds(wait: Duration) -> u64 {
-    wait.as_secs().max(1)
+    (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1)
 }
 
 fn problem_body(status: StatusCode, json: &Value) -> Reply {
@@ -147,15 +159,17 @@ mod tests {
     fn a_wait_of_less_than_a_second_is_not_answered_as_none() {
         let problem =
             Problem::new(Code::QueueFull, "", "full", "wait").after(Duration::from_millis(20));
-        let reply = Failure::from(problem).into_reply();
+        let reply = Failure::from(problem).into_reply("");
         assert_eq!(reply.status(), 429);
         assert_eq!(reply.headers()[header::RETRY_AFTER], "1");
+        assert_eq!(whole_seconds(Duration::from_millis(1_900)), 2);
+        assert_eq!(whole_seconds(Duration::from_secs(3)), 3);
     }
 
     #[test]
     fn every_problem_has_a_status_that_http_knows() {
         for code in Code::ALL {
-            let reply = Failure::new(*code, "/x", "rule", "remedy").into_reply();
+            let reply = Failure::new(*code, "/x", "rule", "remedy").into_reply("");
             assert_eq!(reply.status().as_u16(), code.status(), "{}", code.code());
             assert!(!reply.status().is_success(), "{}", code.code());
         }

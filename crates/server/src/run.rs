@@ -1,9 +1,5 @@
-//! From a request to its answer: token, call, problem, and one line in the log. No call can leave a connection unanswered.
+//! From a request to its answer: token, rate, call, problem.
 
-use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Instant;
 
 use axum::Router;
@@ -11,10 +7,11 @@ use axum::extract::{FromRequestParts, RawPathParams, Request, State};
 use axum::http::{HeaderMap, Method, header};
 use axum::routing::{MethodFilter, MethodRouter};
 use factum::directory::Scope;
-use factum::{Caller, Code};
+use factum::{Caller, Code, Problem};
 
-use crate::app::App;
+use crate::app::{App, Shown};
 use crate::call::{Call, Need};
+use crate::edge::{Asked, answered};
 use crate::incoming::Incoming;
 use crate::query::Query;
 use crate::reply::{Failure, Reply};
@@ -36,18 +33,23 @@ pub fn router(app: App) -> Router {
         }
         router = router.route(path, methods(path));
     }
-    let scraped = |app, method, headers| async move {
-        logged(method, metrics::PATH, metrics::scrape(app, headers)).await
+    let scraped = |State(app): State<App>, request: Request| async move {
+        let wait = app.limits().answer_wait;
+        answered(request, metrics::PATH, wait, |request, asked| async move {
+            metrics::scrape(&app, &asked, request.headers()).await
+        })
+        .await
     };
     router
         .route(mcp::http::PATH, mcp_methods())
         .route(metrics::PATH, axum::routing::get(scraped))
-        .fallback(
-            |State(app): State<App>, method: Method, headers: HeaderMap| async move {
-                let refused = async { unknown_route(&app, &headers) };
-                logged(method, "unknown", refused).await
-            },
-        )
+        .fallback(|State(app): State<App>, request: Request| async move {
+            let wait = app.limits().answer_wait;
+            answered(request, "unknown", wait, |request, asked| async move {
+                unknown_route(&app, &asked, request.headers())
+            })
+            .await
+        })
         .with_state(app)
 }
 
@@ -68,48 +70,72 @@ fn methods(path: &'static str) -> MethodRouter<App> {
         methods = methods.on(
             filter,
             move |State(app): State<App>, request: Request| async move {
-                logged(call.method(), path, answer(app, call, request)).await
+                let wait = app.limits().answer_wait;
+                answered(request, path, wait, |request, asked| {
+                    answer(app, call, asked, request)
+                })
+                .await
             },
         );
     }
     let open = calls().all(Call::is_open);
     let allowed: Vec<String> = calls().map(|call| call.method().to_string()).collect();
-    methods.fallback(
-        move |State(app): State<App>, method: Method, headers: HeaderMap| async move {
-            let refused = async { wrong_method(&app, &headers, open, path, &allowed) };
-            logged(method, path, refused).await
-        },
-    )
+    methods.fallback(move |State(app): State<App>, request: Request| async move {
+        let wait = app.limits().answer_wait;
+        answered(request, path, wait, |request, asked| async move {
+            if !open {
+                authorized(&app, &asked, request.headers())?;
+            }
+            wrong_method(path, &allowed)
+        })
+        .await
+    })
 }
 
 /// The one address that speaks another protocol; it stands in no document of this one.
 fn mcp_methods() -> MethodRouter<App> {
     let post = |State(app): State<App>, request: Request| async move {
-        let (parts, body) = request.into_parts();
-        let reply = async {
-            let caller = authorized(&app, &parts.headers)?;
-            mcp::http::post(&app, caller, &parts.headers, body).await
-        };
-        logged(Method::POST, mcp::http::PATH, reply).await
+        let wait = app.limits().answer_wait;
+        answered(
+            request,
+            mcp::http::PATH,
+            wait,
+            |request, asked| async move {
+                let (parts, body) = request.into_parts();
+                let (caller, shown) = authorized(&app, &asked, &parts.headers)?;
+                mcp::http::post(&app, caller, &shown, &parts.headers, body).await
+            },
+        )
+        .await
     };
-    MethodRouter::new().on(MethodFilter::POST, post).fallback(
-        |State(app): State<App>, method: Method, headers: HeaderMap| async move {
-            let refused = async { authorized(&app, &headers).map(|_| mcp::http::only_post()) };
-            logged(method, mcp::http::PATH, refused).await
-        },
-    )
+    let others = |State(app): State<App>, request: Request| async move {
+        let wait = app.limits().answer_wait;
+        answered(
+            request,
+            mcp::http::PATH,
+            wait,
+            |request, asked| async move {
+                authorized(&app, &asked, request.headers()).map(|_| mcp::http::only_post())
+            },
+        )
+        .await
+    };
+    MethodRouter::new()
+        .on(MethodFilter::POST, post)
+        .fallback(others)
 }
 
-async fn answer(app: App, call: Call, request: Request) -> Result<Reply, Failure> {
+async fn answer(app: App, call: Call, asked: Asked, request: Request) -> Result<Reply, Failure> {
     let (mut parts, body) = request.into_parts();
-    let caller = if call.is_open() {
+    let (caller, shown) = if call.is_open() {
         // Whoever needs no token has no power either.
-        Caller {
+        let nobody = Caller {
             scopes: Vec::new(),
             ..Caller::trusted("", "")
-        }
+        };
+        (nobody, Shown::Nothing)
     } else {
-        authorized(&app, &parts.headers)?
+        authorized(&app, &asked, &parts.headers)?
     };
     allowed(&caller, call.need())?;
     let Ok(params) = RawPathParams::from_request_parts(&mut parts, &()).await else {
@@ -135,6 +161,7 @@ async fn answer(app: App, call: Call, request: Request) -> Result<Reply, Failure
         Incoming {
             call,
             caller,
+            shown,
             query,
             params,
             parts,
@@ -250,8 +277,8 @@ fn allowed(caller: &Caller, need: Need) -> Result<(), Failure> {
     Err(Failure::new(Code::Forbidden, "", rule, remedy))
 }
 
-/// The token that a request shows.
-pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
+/// The token in a request's header.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
     let given = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = given.split_once(' ')?;
     scheme
@@ -259,18 +286,38 @@ pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
         .then_some(token.trim())
 }
 
-/// Whose token a request shows.
-pub(crate) fn authorized(app: &App, headers: &HeaderMap) -> Result<Caller, Failure> {
-    if let Some(caller) = bearer(headers).and_then(|token| app.caller(token)) {
-        return Ok(caller);
-    }
-    let rule = "the header Authorization carries no token that is known here";
-    let remedy = "send `Authorization: Bearer` with a token, or set FACTUM_TOKEN";
-    Err(Failure::new(Code::Unauthorized, "", rule, remedy))
+/// Who asks, and what they showed for it: a token, or else a machine's certificate. Each request of theirs counts.
+pub(crate) fn authorized(
+    app: &App,
+    asked: &Asked,
+    headers: &HeaderMap,
+) -> Result<(Caller, Shown), Failure> {
+    let shown = match (bearer(headers), asked.machine()) {
+        (Some(token), _) => Shown::Token(token.to_owned()),
+        (None, Some(token)) if !headers.contains_key(header::AUTHORIZATION) => {
+            Shown::Certificate(token.to_owned())
+        }
+        (None, _) => Shown::Nothing,
+    };
+    let Some(caller) = app.caller(&shown) else {
+        let rule = "the header Authorization carries no token that is known here";
+        let remedy = "send `Authorization: Bearer` with a token, or set FACTUM_TOKEN";
+        return Err(Failure::new(Code::Unauthorized, "", rule, remedy));
+    };
+    asked.is_from(&caller);
+    let token = caller.token.as_deref().unwrap_or_default();
+    app.rates().take(token, Instant::now()).map_err(|wait| {
+        let rule =
+            "the token makes more requests than server.rate allows; nothing of this one was read";
+        let remedy =
+            "wait as long as Retry-After says; a submission may be repeated with the same identity";
+        Problem::new(Code::RateLimited, "", rule, remedy).after(wait)
+    })?;
+    Ok((caller, shown))
 }
 
-fn unknown_route(app: &App, headers: &HeaderMap) -> Result<Reply, Failure> {
-    authorized(app, headers)?;
+fn unknown_route(app: &App, asked: &Asked, headers: &HeaderMap) -> Result<Reply, Failure> {
+    authorized(app, asked, headers)?;
     Err(no_such_address())
 }
 
@@ -283,79 +330,9 @@ pub(crate) fn no_such_address() -> Failure {
     )
 }
 
-fn wrong_method(
-    app: &App,
-    headers: &HeaderMap,
-    open: bool,
-    path: &str,
-    allowed: &[String],
-) -> Result<Reply, Failure> {
-    if !open {
-        authorized(app, headers)?;
-    }
+fn wrong_method(path: &str, allowed: &[String]) -> Result<Reply, Failure> {
     let rule = format!("{path} takes {}", allowed.join(" and "));
-    let problem = factum::Problem::new(
-        Code::WrongMethod,
-        "",
-        rule,
-        "use one of the methods in the Allow header",
-    );
+    let remedy = "use one of the methods in the Allow header";
+    let problem = Problem::new(Code::WrongMethod, "", rule, remedy);
     Err(Failure::WrongMethod(Box::new(problem), allowed.join(", ")))
-}
-
-/// Answers in any case, and writes one line: what was asked, how it was answered, how long it took.
-async fn logged(
-    method: Method,
-    path: &'static str,
-    answer: impl Future<Output = Result<Reply, Failure>>,
-) -> Reply {
-    let begun = Instant::now();
-    let answered = Caught(Box::pin(answer)).await.unwrap_or_else(|Panicked| {
-        tracing::error!(%method, path, "answering a request panicked");
-        Err(Failure::broken())
-    });
-    let reply = answered.unwrap_or_else(Failure::into_reply);
-    let ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    tracing::info!(%method, path, status = reply.status().as_u16(), ms, "request");
-    reply
-}
-
-/// A future whose panic is an outcome.
-struct Caught<F>(Pin<Box<F>>);
-
-/// It panicked. With what is in the panic hook's output, and is not told to the caller.
-#[derive(Debug)]
-struct Panicked;
-
-impl<F: Future> Future for Caught<F> {
-    type Output = Result<F::Output, Panicked>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        // After a panic the future is never polled again, so nobody sees what it may have left half done.
-        match catch_unwind(AssertUnwindSafe(|| self.0.as_mut().poll(context))) {
-            Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
-            Ok(Poll::Pending) => Poll::Pending,
-            Err(_) => Poll::Ready(Err(Panicked)),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use http_body_util::BodyExt;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn a_panic_is_answered_without_what_it_said() {
-        let reply = logged(Method::GET, "/x", async { panic!("card 4111111111111111") }).await;
-        assert_eq!(reply.status(), 500);
-        assert_eq!(
-            reply.headers()[header::CONTENT_TYPE],
-            "application/problem+json"
-        );
-        let body = reply.into_body().collect().await.unwrap().to_bytes();
-        let text = String::from_utf8(body.to_vec()).unwrap();
-        assert!(text.contains("remedy") && !text.contains("4111"), "{text}");
-    }
 }

@@ -232,6 +232,14 @@ fn problem() -> Value {
                 false,
             ),
             (
+                "request_id",
+                said(
+                    text(),
+                    "The request's `X-Request-Id`, as it stands in the log.",
+                ),
+                false,
+            ),
+            (
                 "retry_after",
                 said(count(), "Seconds; as in the Retry-After header."),
                 false,

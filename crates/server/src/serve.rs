@@ -1,22 +1,30 @@
 //! Connections: taken on within bounds, answered, and let end when the server is stopped.
 
 use std::future::Future;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use factum::{Code, Problem};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use tokio_io_timeout::TimeoutStream;
 
 use crate::app::App;
+use crate::edge::Peer;
+use crate::peers::Peers;
 use crate::run::router;
+use crate::tls::Tls;
 
 /// A head that has not ended within this much is refused; twice as much may be held until that is seen.
 const BUFFER_MAX: usize = 64 * 1024;
@@ -25,8 +33,8 @@ const ANSWER_WAIT: Duration = Duration::from_secs(5);
 /// When no connection can be taken on (too many open files, say), the next try comes after this.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Whether the API may be reached at an address. Whoever can reach it holds the token's power over every destination, and
-/// the connection is not encrypted, so other machines are let in only where an operator says so.
+/// Whether the API may be reached unencrypted at an address. Whoever listens on the way holds the token's power over every
+/// destination, so other machines are let in only where an operator says so.
 ///
 /// # Errors
 /// F1040 for an address that other machines reach, unless `allow_remote`.
@@ -34,9 +42,8 @@ pub fn check_listen(address: SocketAddr, allow_remote: bool) -> Result<(), Probl
     if allow_remote || address.ip().to_canonical().is_loopback() {
         return Ok(());
     }
-    let rule =
-        format!("{address} can be reached from other machines, and the API is not encrypted");
-    let remedy = "listen on 127.0.0.1 behind a proxy that speaks TLS, or allow it expressly";
+    let rule = format!("{address} can be reached from other machines, and is not encrypted");
+    let remedy = "listen on 127.0.0.1, and on [server.tls] for other machines; or say server.behind_proxy = true where a proxy speaks TLS";
     Err(Problem::new(
         Code::BadConfig,
         "/server/listen",
@@ -45,27 +52,83 @@ pub fn check_listen(address: SocketAddr, allow_remote: bool) -> Result<(), Probl
     ))
 }
 
+/// Where callers come in.
+#[derive(Debug)]
+pub struct Doors {
+    plain: TcpListener,
+    tls: Option<(TcpListener, Tls)>,
+}
+
+impl From<TcpListener> for Doors {
+    fn from(plain: TcpListener) -> Self {
+        Self { plain, tls: None }
+    }
+}
+
+impl Doors {
+    /// With a second door, for other machines, by TLS.
+    #[must_use]
+    pub fn with_tls(self, listener: TcpListener, tls: Tls) -> Self {
+        Self {
+            tls: Some((listener, tls)),
+            ..self
+        }
+    }
+
+    async fn accept(&self) -> io::Result<(TcpStream, SocketAddr, Option<&Tls>)> {
+        let encrypted = async {
+            match &self.tls {
+                Some((listener, tls)) => (listener.accept().await, Some(tls)),
+                None => std::future::pending().await,
+            }
+        };
+        let (accepted, tls) = tokio::select! {
+            accepted = self.plain.accept() => (accepted, None),
+            accepted = encrypted => accepted,
+        };
+        accepted.map(|(stream, peer)| (stream, peer, tls))
+    }
+
+    /// Sees to the certificate as long as this is waited on.
+    async fn keep(&self) {
+        match &self.tls {
+            Some((_, tls)) => tls.watch().await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
 /// Answers requests until `shutdown`; then takes none on, answers those that there are, and lets sends in flight end within
 /// the bound of [`crate::Limits::shutdown`]. Answers how many sends could not end.
-pub async fn serve(listener: TcpListener, app: App, shutdown: impl Future<Output = ()>) -> usize {
-    let limits = app.limits();
-    if let Ok(address) = listener.local_addr() {
+pub async fn serve(doors: impl Into<Doors>, app: App, shutdown: impl Future<Output = ()>) -> usize {
+    let (doors, limits, peers) = (doors.into(), app.limits(), Peers::default());
+    if let Ok(address) = doors.plain.local_addr() {
         app.listens_at(address);
     }
     let slots = Arc::new(Semaphore::new(limits.connections_max));
     let router = router(app.clone());
     let mut connections = JoinSet::new();
-    tokio::pin!(shutdown);
-    loop {
-        tokio::select! {
-            () = &mut shutdown => break,
-            (stream, slot) = accepted(&listener, &slots) => {
-                connections.spawn(connection(stream, router.clone(), app.clone(), slot));
+    {
+        let kept = doors.keep();
+        tokio::pin!(shutdown, kept);
+        loop {
+            tokio::select! {
+                () = &mut shutdown => break,
+                () = &mut kept => {}
+                arrived = arrived(&doors, &slots) => {
+                    if let Some(held) = peers.hold(arrived.address.ip(), limits.connections_per_peer_max) {
+                        let (router, app) = (router.clone(), app.clone());
+                        connections.spawn(async move {
+                            let _held = held;
+                            connection(arrived, router, app).await;
+                        });
+                    }
+                }
+                Some(_) = connections.join_next() => {}
             }
-            Some(_) = connections.join_next() => {}
         }
     }
-    drop(listener);
+    drop(doors);
     app.end();
     let answered = async {
         while connections.join_next().await.is_some() {}
@@ -84,15 +147,27 @@ pub async fn serve(listener: TcpListener, app: App, shutdown: impl Future<Output
     app.factum().shutdown(limits.shutdown).await
 }
 
-async fn accepted(
-    listener: &TcpListener,
-    slots: &Arc<Semaphore>,
-) -> (TcpStream, Option<OwnedSemaphorePermit>) {
+/// A connection that was taken on.
+struct Arrived {
+    stream: TcpStream,
+    address: SocketAddr,
+    tls: Option<Tls>,
+    _slot: Option<OwnedSemaphorePermit>,
+}
+
+async fn arrived(doors: &Doors, slots: &Arc<Semaphore>) -> Arrived {
     // The semaphore is never closed, so there always is a permit.
     let slot = slots.clone().acquire_owned().await.ok();
     loop {
-        match listener.accept().await {
-            Ok((stream, _)) => return (stream, slot),
+        match doors.accept().await {
+            Ok((stream, address, tls)) => {
+                return Arrived {
+                    stream,
+                    address,
+                    tls: tls.cloned(),
+                    _slot: slot,
+                };
+            }
             Err(error) => {
                 tracing::warn!(%error, "no connection can be taken on");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -101,19 +176,52 @@ async fn accepted(
     }
 }
 
-async fn connection(
-    stream: TcpStream,
-    router: Router,
-    app: App,
-    _slot: Option<OwnedSemaphorePermit>,
-) {
+async fn connection(arrived: Arrived, router: Router, app: App) {
+    let limits = app.limits();
     // Answers are small and whole; waiting to fill a packet only delays them. Where it cannot be set, they are a little late.
-    let _ = stream.set_nodelay(true);
+    let _ = arrived.stream.set_nodelay(true);
+    // A caller that takes nothing of its answer holds its connection no longer than this.
+    let mut stream = TimeoutStream::new(arrived.stream);
+    stream.set_write_timeout(Some(limits.write_wait));
+    let stream = Box::pin(stream);
+    let mut peer = Peer {
+        address: arrived.address,
+        encrypted: arrived.tls.is_some(),
+        machine: None,
+    };
+    let Some(tls) = &arrived.tls else {
+        return conversation(stream, peer, router, app).await;
+    };
+    match timeout(limits.head_wait, tls.acceptor().accept(stream)).await {
+        Ok(Ok(stream)) => {
+            let shown = stream.get_ref().1.peer_certificates();
+            peer.machine = shown
+                .and_then(<[_]>::first)
+                .and_then(|certificate| tls.machine(certificate));
+            conversation(stream, peer, router, app).await;
+        }
+        Ok(Err(error)) => {
+            tracing::debug!(%error, peer = %arrived.address, "a handshake failed");
+        }
+        Err(_) => tracing::debug!(peer = %arrived.address, "a handshake took too long"),
+    }
+}
+
+/// Requests and their answers, until one side ends it.
+async fn conversation<S>(stream: S, peer: Peer, router: Router, app: App)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let known = service_fn(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(peer.clone());
+        let router = router.clone();
+        async move { TowerToHyperService::new(router).call(request).await }
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(app.limits().head_wait)
         .max_buf_size(BUFFER_MAX)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(stream), known);
     tokio::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,

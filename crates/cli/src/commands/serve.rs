@@ -1,12 +1,13 @@
 //! `factum serve`: the engine and its HTTP API, until it is told to stop.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
 
 use factum::{Code, Config, Factum, Problem};
 #[cfg(feature = "proof")]
 use factum_core::mistake::{Mistake, make_everywhere};
-use factum_server::App;
+use factum_server::{App, Doors, Tls};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -20,7 +21,8 @@ use crate::{exit, place};
 pub(crate) const HELP: &str = "\
 The first start makes the data folder, the keys and the admin token, readable by you only. SIGTERM and ctrl-c end it in \
 good order: requests in flight may end within server.shutdown. A second signal ends it at once; what was in flight is then \
-maybe sent, and the next start finds out.\n\n\
+maybe sent, and the next start finds out. Other machines come in by TLS, at [server.tls] listen; SIGHUP, and a new file, has the \
+certificate read anew.\n\n\
 Examples:\n  factum serve\n  factum serve --listen 127.0.0.1:0 --json";
 
 #[derive(Debug, clap::Args)]
@@ -29,7 +31,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
     /// Listen where other machines reach it, unencrypted: behind a proxy that speaks TLS, or in a network you answer for
-    #[arg(long)]
+    #[arg(long, visible_alias = "behind-proxy")]
     allow_remote: bool,
 }
 
@@ -39,16 +41,18 @@ pub(crate) async fn run(args: Args, config: Option<&Path>, out: Out) -> Result<E
         make_everywhere(mistake);
     }
     let mut place = Place::read(config)?;
+    let server = &mut place.config.server;
     if let Some(listen) = args.listen {
-        place.config.server.listen = listen;
+        server.listen = listen;
     }
-    let (mut terminate, mut interrupt) = (
+    server.behind_proxy |= args.allow_remote;
+    let (terminate, interrupt) = (
         signal_of(SignalKind::terminate())?,
         signal_of(SignalKind::interrupt())?,
     );
     // A file that may not grow further (`ulimit -f`) is no room to the store; unheard, its signal would end the process.
     let _no_room = signal_of(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?;
-    let listener = match listen(&place.config).await {
+    let listener = match listen("listen", &place.config.server.listen).await {
         Ok(listener) => listener,
         // Most often the other server on this address holds this store too, and then that is what has to be said.
         Err(failure) => {
@@ -58,13 +62,9 @@ pub(crate) async fn run(args: Args, config: Option<&Path>, out: Out) -> Result<E
                 .unwrap_or(failure));
         }
     };
-    let address = listener.local_addr().map_err(|error| {
-        Failure::other(
-            format!("the listening address is lost: {error}"),
-            "try again",
-        )
-    })?;
-    factum_server::check_listen(address, args.allow_remote)?;
+    let address = address_of(&listener)?;
+    factum_server::check_listen(address, place.config.server.behind_proxy)?;
+    let encrypted = Encrypted::open(&place.config).await?;
     let factum = if place.is_postgres() {
         Factum::postgres(place.config.store.url.clone())
     } else {
@@ -77,22 +77,17 @@ pub(crate) async fn run(args: Args, config: Option<&Path>, out: Out) -> Result<E
     if let Some(store) = factum.sqlite_store() {
         store.set_address(&url)?;
     }
-    greet(&place, &url, &home.token_file(), out);
-    let shutdown = async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-        tracing::info!("ending: requests in flight may end; a second signal ends at once");
-        tokio::spawn(async move {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
-            std::process::exit(i32::from(exit::FINDINGS));
-        });
+    let tls_url = match &encrypted {
+        Some(encrypted) => Some(format!("https://{}", address_of(&encrypted.listener)?)),
+        None => None,
     };
-    let left = factum_server::serve(listener, App::new(factum, [token]), shutdown).await;
+    greet(&place, &url, tls_url.as_deref(), &home.token_file(), out);
+    let shutdown = told_to_end(terminate, interrupt);
+    let doors = match encrypted {
+        Some(encrypted) => encrypted.beside(listener)?,
+        None => listener.into(),
+    };
+    let left = factum_server::serve(doors, App::new(factum, [token]), shutdown).await;
     if left > 0 {
         tracing::warn!(
             requests = left,
@@ -102,19 +97,72 @@ pub(crate) async fn run(args: Args, config: Option<&Path>, out: Out) -> Result<E
     Ok(exit::code(exit::OK))
 }
 
+/// Ready at the first signal. The second one ends the process.
+async fn told_to_end(mut terminate: Signal, mut interrupt: Signal) {
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    tracing::info!("ending: requests in flight may end; a second signal ends at once");
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        std::process::exit(i32::from(exit::FINDINGS));
+    });
+}
+
 fn signal_of(kind: SignalKind) -> Result<Signal, Failure> {
     signal(kind).map_err(|error| {
         Failure::other(format!("signals cannot be received: {error}"), "try again")
     })
 }
 
-async fn listen(config: &Config) -> Result<TcpListener, Failure> {
-    let listen = &config.server.listen;
-    TcpListener::bind(listen).await.map_err(|error| {
-        let rule = format!("cannot listen on {listen}: {error}");
+/// The door for other machines.
+struct Encrypted {
+    listener: TcpListener,
+    tls: Tls,
+}
+
+impl Encrypted {
+    /// What `[server.tls]` says, where there is one.
+    async fn open(config: &Config) -> Result<Option<Self>, Failure> {
+        let Some(written) = &config.server.tls else {
+            return Ok(None);
+        };
+        let tls = Tls::open(written.clone())?;
+        let listener = listen("tls/listen", &written.listen).await?;
+        Ok(Some(Self { listener, tls }))
+    }
+
+    /// Both doors. From here on SIGHUP has the certificate read anew.
+    fn beside(self, plain: TcpListener) -> Result<Doors, Failure> {
+        let Self { listener, tls } = self;
+        let mut hangup = signal_of(SignalKind::hangup())?;
+        let told = tls.clone();
+        tokio::spawn(async move {
+            while hangup.recv().await.is_some() {
+                told.reload_and_say();
+            }
+        });
+        Ok(Doors::from(plain).with_tls(listener, tls))
+    }
+}
+
+fn address_of(listener: &TcpListener) -> Result<SocketAddr, Failure> {
+    listener.local_addr().map_err(|error| {
+        let rule = format!("the listening address is lost: {error}");
+        Failure::other(rule, "try again")
+    })
+}
+
+async fn listen(member: &str, address: &str) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address).await.map_err(|error| {
+        let rule = format!("cannot listen on {address}: {error}");
         Problem::new(
             Code::BadConfig,
-            "/server/listen",
+            format!("/server/{member}"),
             rule,
             "choose a free address of this machine, or port 0",
         )
@@ -122,15 +170,22 @@ async fn listen(config: &Config) -> Result<TcpListener, Failure> {
     })
 }
 
-fn greet(place: &Place, url: &str, token_file: &Path, out: Out) {
+fn greet(place: &Place, url: &str, tls_url: Option<&str>, token_file: &Path, out: Out) {
     let token_file = token_file
         .canonicalize()
         .unwrap_or_else(|_| token_file.to_owned());
     if out.json {
-        out.line(json!({"address": url, "token_file": token_file, "pid": std::process::id()}));
+        let mut told = json!({"address": url, "token_file": token_file, "pid": std::process::id()});
+        if let Some(tls_url) = tls_url {
+            told["tls_address"] = tls_url.into();
+        }
+        out.line(told);
         return;
     }
     out.line(format_args!("factum serves at {url}"));
+    if let Some(tls_url) = tls_url {
+        out.line(format_args!("  by TLS  {tls_url}"));
+    }
     out.line(format_args!("  token   {}", token_file.display()));
     out.line(match place.config.destinations.keys().next() {
         Some(name) => format!("  next    factum submit {name} OPERATION --key order-77/refund --payload '{{…}}' --wait 4s"),

@@ -54,6 +54,15 @@ impl Engine {
         Some(caller)
     }
 
+    /// The same for whoever has shown by other means, such as a certificate, that the token of this name is theirs.
+    #[must_use]
+    pub fn caller_of(&self, token: &str) -> Option<Caller> {
+        let now = self.shared.now();
+        let caller = self.shared.directory().caller_of(token, now)?;
+        self.shared.token_was_used(&caller.tenant, token, now);
+        Some(caller)
+    }
+
     /// Entries that match, by id.
     ///
     /// # Errors

@@ -14,10 +14,9 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::{Instant, timeout};
 
 use super::STREAM;
-use crate::app::App;
+use crate::app::{App, Shown};
 use crate::incoming::Incoming;
 use crate::reply::{Failure, Reply, with_header};
-use crate::run::bearer;
 
 /// Events that are read at once.
 const PAGE: usize = 50;
@@ -50,7 +49,7 @@ impl HttpBody for Pieces {
 struct Listener {
     app: App,
     caller: Caller,
-    token: String,
+    shown: Shown,
     filter: EventFilter,
     reader: Reader,
     cursor: Cursor,
@@ -85,9 +84,7 @@ pub(super) fn open(
     let listener = Listener {
         app: app.clone(),
         caller: incoming.caller.clone(),
-        token: bearer(&incoming.parts.headers)
-            .unwrap_or_default()
-            .to_owned(),
+        shown: incoming.shown.clone(),
         filter,
         reader: incoming.reader(),
         cursor,
@@ -163,7 +160,7 @@ impl Listener {
 
     /// Whether the token still counts, for the same as before.
     fn check(&self) -> Result<(), End> {
-        if self.app.is_ending() || self.app.caller(&self.token).as_ref() != Some(&self.caller) {
+        if self.app.is_ending() || self.app.caller(&self.shown).as_ref() != Some(&self.caller) {
             return Err(End::Over);
         }
         Ok(())

@@ -13,10 +13,9 @@ use super::wire::{
     Request, RpcError, UNSUPPORTED_VERSION, response,
 };
 use super::{Answer, answer};
-use crate::app::App;
+use crate::app::{App, Shown};
 use crate::incoming;
 use crate::reply::{Failure, Reply, json_text, with_header};
-use crate::run::bearer;
 
 /// Where it is.
 pub(crate) const PATH: &str = "/mcp";
@@ -25,6 +24,7 @@ pub(crate) const PATH: &str = "/mcp";
 pub(crate) async fn post(
     app: &App,
     caller: Caller,
+    shown: &Shown,
     headers: &HeaderMap,
     mut body: Body,
 ) -> Result<Reply, Failure> {
@@ -37,7 +37,6 @@ pub(crate) async fn post(
             "call it from a program, or set server.public_url",
         ));
     }
-    let token = bearer(headers).unwrap_or_default().to_owned();
     let text = incoming::text(headers, &mut body, app.limits()).await?;
     let request = match Message::read(&text) {
         Ok(Message::Request(request)) => request,
@@ -48,7 +47,7 @@ pub(crate) async fn post(
         Ok(client) => client,
         Err(error) => return Ok(written(&request.id, Err(error), Era::Modern)),
     };
-    match answer(app, &caller, client, &token, &request).await {
+    match answer(app, &caller, client, shown, &request).await {
         Ok(Answer::Stream(listening)) => Ok(stream(listening.begin())),
         Ok(Answer::Result(result)) => Ok(written(&request.id, Ok(result), client.era)),
         Err(error) => Ok(written(&request.id, Err(error), client.era)),

@@ -17,7 +17,7 @@ use super::era::{Client, Meta};
 use super::resources::ACTIONS;
 use super::tasks;
 use super::wire::{INTERNAL_ERROR, RpcError, notification, response};
-use crate::app::App;
+use crate::app::{App, Shown};
 
 /// A stream says so often that it lives.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -45,7 +45,7 @@ struct Wanted {
 pub(crate) struct Listening {
     app: App,
     caller: Caller,
-    token: String,
+    shown: Shown,
     client: Client,
     /// The id of the request, by which its notifications are known.
     id: Value,
@@ -62,7 +62,11 @@ enum End {
 
 impl Listening {
     /// Takes what the client wants to hear of, as far as it may see that.
-    pub(crate) async fn new(asked: &Asked<'_>, id: &Value, token: &str) -> Result<Self, RpcError> {
+    pub(crate) async fn new(
+        asked: &Asked<'_>,
+        id: &Value,
+        shown: &Shown,
+    ) -> Result<Self, RpcError> {
         let wanted = asked.read::<Params>()?.notifications;
         if wanted.resource_subscriptions.len() + wanted.task_ids.len() > FOLLOWED_MAX {
             return Err(RpcError::params(format!(
@@ -85,7 +89,7 @@ impl Listening {
         Ok(Self {
             app: asked.app.clone(),
             caller: asked.caller.clone(),
-            token: token.to_owned(),
+            shown: shown.clone(),
             client: asked.client,
             id: id.clone(),
             resources: visible(asked, uris).await,
@@ -138,7 +142,7 @@ impl Listening {
                 () = self.app.ended() => return Err(End::Over),
                 () = pieces.closed() => return Err(End::Gone),
                 () = tokio::time::sleep(CHECK_EVERY) => {
-                    if self.app.caller(&self.token).as_ref() != Some(&self.caller) {
+                    if self.app.caller(&self.shown).as_ref() != Some(&self.caller) {
                         return Err(End::Over);
                     }
                 }

@@ -16,7 +16,7 @@ use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 use webpki::EndEntityCert;
 
 /// How often it is looked whether a file was replaced.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
+const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// What connections are encrypted with. Cheap to clone; what is read anew counts for all clones.
 #[derive(Clone)]

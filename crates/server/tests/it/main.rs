@@ -37,6 +37,7 @@ mod refuse;
 mod review;
 mod reviewing;
 mod submit;
+mod tls;
 mod twins;
 mod wait;
 mod webhooks;

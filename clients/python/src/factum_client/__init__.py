@@ -4,11 +4,13 @@ from .aio import AsyncFactum
 from .client import Factum
 from .errors import FactumError, Refused, Unreachable
 from .outcome import Done, NotDone, Outcome, Pending, PossibleDuplicate, Unknown
-from .status import Problem, Status
+from .own import Attempt, attempt
+from .status import Decided, Event, Problem, Proposal, Status
 from .tool import Tool, tool
 from .words import ForModel
+from .work import Worker
 
 __all__ = [
-    "AsyncFactum", "Done", "Factum", "FactumError", "ForModel", "NotDone", "Outcome", "Pending", "PossibleDuplicate", "Problem", "Refused",
-    "Status", "Tool", "Unknown", "Unreachable", "tool",
+    "AsyncFactum", "Attempt", "Decided", "Done", "Event", "Factum", "FactumError", "ForModel", "NotDone", "Outcome", "Pending",
+    "PossibleDuplicate", "Problem", "Proposal", "Refused", "Status", "Tool", "Unknown", "Unreachable", "Worker", "attempt", "tool",
 ]

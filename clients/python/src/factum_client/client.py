@@ -1,6 +1,7 @@
 """The client for threads. `aio` has the same for tasks."""
 
 import time
+from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 import httpx
@@ -10,7 +11,7 @@ from . import exchanges
 from .exchanges import WAIT, Broken, Call, Reply, Sleep, Steps, T
 from .outcome import Outcome
 from .requests import Requests, base_url, headers_for
-from .status import Status
+from .status import Decided, Event, EventPage, Status
 
 #: Errors before which no byte of a request can have arrived.
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol, httpx.LocalProtocolError)
@@ -58,21 +59,56 @@ class Factum(Requests):
         Raises `Refused` where the request itself is wrong. Pending and unknown outcomes are returned, and so is an engine that does not answer.
         """
         body = exchanges.submission(destination, operation, payload, key=key, event=event, effect=effect, another=another, members=members)
-        return self._drive(exchanges.perform(body, wait, self.patience))
+        return self.drive(exchanges.perform(body, wait, self.patience))
 
     def wait(self, action: str, wait: float = WAIT) -> Outcome:
         """How an action stands, once it is settled or needs a person, or after so many seconds."""
-        return self._drive(exchanges.wait_for(action, wait, self.patience))
+        return self.drive(exchanges.wait_for(action, wait, self.patience))
 
     def status(self, action: str) -> Status:
         """How an action stands."""
         return Status.model_validate(self.ask(self.of_action(action)))
 
+    def propose(self, destination: str, operation: str, payload: Any, *, key: str | None = None, event: tuple[str, str] | None = None,
+                effect: str | None = None, **members: Any) -> Decided:
+        """Records content for people to decide on; nothing of it is sent before they approve. The same key and content join.
+
+        `members` are those of `perform`, with `expires_at`, and `supersedes` to put this in another proposal's place. `action` is there at once
+        where the operation's policy approves by itself.
+        """
+        body = exchanges.submission(destination, operation, payload, key=key, event=event, effect=effect, another=False, members=members)
+        return Decided.model_validate(self.ask(Call("POST", "/v1/proposals", body)))
+
+    def approve(self, proposal: str, digest: str, reason: str | None = None) -> Decided:
+        """Approves what was looked at, by its digest; `action` is what is done then. Content that was edited meanwhile is refused."""
+        return Decided.model_validate(self.ask(self.approval(proposal, digest, reason)))
+
+    def decline(self, proposal: str, reason: str) -> Decided:
+        """Declines a proposal, or withdraws one's own."""
+        return Decided.model_validate(self.ask(self.refusal(proposal, reason)))
+
+    def events(self, after: str = "start", *, types: Iterable[str] = (), destination: str | None = None, conversation: str | None = None,
+               wait: float = 25.0, follow: bool = True) -> Iterator[Event]:
+        """What has changed behind a cursor, in order, and then what changes; without `follow` until there is nothing more.
+
+        Keep the `cursor` of the last event that was dealt with, and go on `after` it. An event may come twice, with the same `id`. Raises
+        `Unreachable` once the patience is over, and `Refused` (F1120) where the cursor is older than what is kept.
+        """
+        types = list(types)
+        while True:
+            call = self.events_page(after, types=types, destination=destination, conversation=conversation, wait=wait if follow else 0)
+            page = EventPage.model_validate(self.ask(call))
+            yield from page.events
+            after = page.next
+            if not (follow or page.more):
+                return
+
     def ask(self, call: Call) -> Any:
         """Makes a request of `Requests`, and gives the JSON of its answer. Raises `Refused` and `Unreachable`."""
-        return self._drive(exchanges.ask(call, self.patience))
+        return self.drive(exchanges.ask(call, self.patience))
 
-    def _drive(self, steps: Steps[T]) -> T:
+    def drive(self, steps: Steps[T]) -> T:
+        """Carries out the steps of an exchange."""
         reply: Reply | Broken | None = None
         while True:
             try:

@@ -63,7 +63,22 @@ Step: TypeAlias = Call | Sleep
 Steps: TypeAlias = Generator[Step, Reply | Broken | None, T]
 
 #: Statuses with which the engine says that it recorded nothing, and that the same request may come again.
-_LATER = {429, 503}
+LATER = {429, 503}
+
+
+class Patience:
+    """How long the same request is made again: soon, then less often, until the patience ends."""
+
+    def __init__(self, seconds: float):
+        self._left, self._attempt = seconds, 0
+
+    def pause(self, reply: Reply | Broken | None = None) -> float | None:
+        """Seconds until the next try, as the engine asks for where it does; `None` where the patience has ended."""
+        self._attempt += 1
+        asked = _retry_after(reply) if isinstance(reply, Reply) else None
+        pause = asked if asked is not None else min(2.0 ** min(self._attempt, 8) / 10, 2.0) * random.uniform(0.5, 1.0)
+        self._left -= pause
+        return pause if self._left >= 0 else None
 
 
 def submission(destination: str, operation: str, payload: Any, *, key: str | None, event: tuple[str, str] | None, effect: str | None,
@@ -89,51 +104,46 @@ def perform(body: dict[str, Any], wait: float, patience: float) -> Steps[Outcome
     returned as `Unknown`; it is never raised.
     """
     name = body.get("key") or f'{body["event"]["source"]}/{body["event"]["id"]}/{body["effect"]}'
-    spent, attempt, maybe_sent = 0.0, 0, False
+    again, maybe_sent = Patience(patience), False
     while True:
         prefer = {"prefer": f"wait={wait:g}"} if wait > 0 else None
         reply = yield Call("POST", "/v1/actions", body, headers=prefer, timeout=wait + GRACE)
-        if isinstance(reply, Reply) and reply.status not in _LATER and reply.status < 500:
+        if isinstance(reply, Reply) and reply.status not in LATER and reply.status < 500:
             return _submitted(reply, name)
         if isinstance(reply, Reply):
-            why, pause = _said(reply), _retry_after(reply)
-            maybe_sent = maybe_sent or reply.status not in _LATER
+            why = _said(reply)
+            maybe_sent = maybe_sent or reply.status not in LATER
         else:
             assert isinstance(reply, Broken)
-            why, pause, maybe_sent = reply.why, None, maybe_sent or reply.sent
-        attempt += 1
-        pause = pause if pause is not None else min(2.0 ** attempt / 10, 2.0) * random.uniform(0.5, 1.0)
-        if spent + pause > patience:
+            why, maybe_sent = reply.why, maybe_sent or reply.sent
+        pause = again.pause(reply)
+        if pause is None:
             if maybe_sent:
                 return Unknown(key=name)
             return NotDone(key=name, because=f"the engine takes nothing on at the moment ({why})", try_again=True)
-        spent += pause
         yield Sleep(pause)
 
 
 def _submitted(reply: Reply, name: str) -> Outcome:
     if reply.status in (200, 201, 202):
         return outcome_of(Status.model_validate_json(reply.content))
-    problem = _problem(reply)
+    problem = problem_of(reply)
     if problem.type.endswith(":possible-duplicate"):
         return PossibleDuplicate(key=name, earlier=problem.action)
     raise Refused(problem)
 
 
 def ask(call: Call, patience: float) -> Steps[Any]:
-    """A question, repeated while the engine does not answer: it changes nothing."""
-    spent, attempt = 0.0, 0
+    """A request that may come twice without harm, repeated while the engine does not answer."""
+    again = Patience(patience)
     while True:
         reply = yield call
-        if isinstance(reply, Reply) and reply.status not in _LATER:
+        if isinstance(reply, Reply) and reply.status not in LATER:
             return _answer(reply)
-        why = _said(reply) if isinstance(reply, Reply) else reply.why if isinstance(reply, Broken) else ""
-        pause = _retry_after(reply) if isinstance(reply, Reply) else None
-        attempt += 1
-        pause = pause if pause is not None else min(2.0 ** attempt / 10, 2.0) * random.uniform(0.5, 1.0)
-        if spent + pause > patience:
+        pause = again.pause(reply)
+        if pause is None:
+            why = _said(reply) if isinstance(reply, Reply) else reply.why if isinstance(reply, Broken) else ""
             raise Unreachable(f"{call.method} {call.path}: {why}")
-        spent += pause
         yield Sleep(pause)
 
 
@@ -154,10 +164,11 @@ def wait_for(action: str, wait: float, patience: float) -> Steps[Outcome]:
 def _answer(reply: Reply) -> Any:
     if reply.status < 400:
         return reply.json() if reply.content else None
-    raise Refused(_problem(reply))
+    raise Refused(problem_of(reply))
 
 
-def _problem(reply: Reply) -> Problem:
+def problem_of(reply: Reply) -> Problem:
+    """Why the engine did not carry a request out."""
     try:
         return Problem.model_validate_json(reply.content)
     except ValueError:
@@ -167,7 +178,7 @@ def _problem(reply: Reply) -> Problem:
 
 
 def _said(reply: Reply) -> str:
-    problem = _problem(reply)
+    problem = problem_of(reply)
     return f"{problem.title}: {problem.rule}"
 
 

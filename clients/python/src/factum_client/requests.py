@@ -1,10 +1,11 @@
 """The requests of the API beside submitting, as values; both clients make them with `ask`."""
 
 import os
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from .exchanges import Call
+from .exchanges import GRACE, Call
 
 DEFAULT_URL = "http://127.0.0.1:7420"
 
@@ -17,6 +18,11 @@ def headers_for(token: str | None, locale: str | None) -> dict[str, str]:
     token = token or os.environ.get("FACTUM_TOKEN")
     headers = {"authorization": f"Bearer {token}"} if token else {}
     return headers | ({"accept-language": locale} if locale else {})
+
+
+def _given(members: Mapping[str, str | None]) -> dict[str, str]:
+    """The members that are there."""
+    return {name: value for name, value in members.items() if value is not None}
 
 
 class Requests:
@@ -35,13 +41,40 @@ class Requests:
     @staticmethod
     def recent(conversation: str | None = None, state: str | None = None, limit: int = 20) -> Call:
         """The newest actions, of one conversation or state."""
-        query = {"conversation": conversation, "state": state, "limit": str(limit)}
-        return Call("GET", "/v1/actions", query={name: value for name, value in query.items() if value is not None})
+        return Call("GET", "/v1/actions", query=_given({"conversation": conversation, "state": state, "limit": str(limit)}))
 
     @staticmethod
     def evidence(action: str) -> Call:
         """All that is known about an action, in the order in which it was recorded."""
         return Call("GET", f"/v1/actions/{quote(action, safe='')}/evidence")
+
+    @staticmethod
+    def events_page(after: str = "start", *, types: Iterable[str] = (), destination: str | None = None, conversation: str | None = None,
+                    wait: float = 0, limit: int = 100) -> Call:
+        """A page of what has changed behind a cursor, `start` or `now`; an empty one after `wait` seconds (60 at the most)."""
+        query = {"from": after, "types": ",".join(types) or None, "destination": destination, "conversation": conversation,
+                 "wait": f"{wait:g}", "limit": str(limit)}
+        return Call("GET", "/v1/events", query=_given(query), timeout=wait + GRACE)
+
+    @staticmethod
+    def of_proposal(proposal: str) -> Call:
+        """One proposal, with exactly what would be sent (`request`)."""
+        return Call("GET", f"/v1/proposals/{quote(proposal, safe='')}")
+
+    @staticmethod
+    def proposals(state: str | None = None, destination: str | None = None, conversation: str | None = None) -> Call:
+        """Proposals, oldest first."""
+        return Call("GET", "/v1/proposals", query=_given({"state": state, "destination": destination, "conversation": conversation}))
+
+    @staticmethod
+    def approval(proposal: str, digest: str, reason: str | None = None, until: str | None = None) -> Call:
+        """Approves what the digest names. A repeat is answered with the same action."""
+        return Call("POST", f"/v1/proposals/{quote(proposal, safe='')}/approve", _given({"digest": digest, "reason": reason, "until": until}))
+
+    @staticmethod
+    def refusal(proposal: str, reason: str) -> Call:
+        """Declines a proposal, or withdraws one's own. A repeat changes nothing."""
+        return Call("POST", f"/v1/proposals/{quote(proposal, safe='')}/decline", {"reason": reason})
 
     @staticmethod
     def cancel(action: str, why: str) -> Call:

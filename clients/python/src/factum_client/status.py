@@ -4,7 +4,7 @@ A newer engine may send members that are not named here; they are kept, and igno
 """
 
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -15,11 +15,13 @@ Happened = Literal["yes", "no", "not_yet", "unknown"]
 Doing = Literal["send", "look_up", "poll", "cancel_by_key", "wait", "review", "none"]
 
 
-class _Part(BaseModel):
+class Part(BaseModel):
+    """What the engine says, in the members that are named."""
+
     model_config = ConfigDict(extra="allow", frozen=True, populate_by_name=True)
 
 
-class Next(_Part):
+class Next(Part):
     """What the engine will do by itself, when, and why."""
 
     do: Doing
@@ -27,7 +29,7 @@ class Next(_Part):
     why: str
 
 
-class Statement(_Part):
+class Statement(Part):
     """What may be said as it stands, and what may not."""
 
     key: str
@@ -36,14 +38,14 @@ class Statement(_Part):
     locale: str
 
 
-class Receipt(_Part):
+class Receipt(Part):
     """The destination's own reference for the effect."""
 
     reference: str
     aliases: list[str] = []
 
 
-class Contact(_Part):
+class Contact(Part):
     """The customer's route while a person has to decide."""
 
     say: str
@@ -51,7 +53,7 @@ class Contact(_Part):
     late: bool = False
 
 
-class Closed(_Part):
+class Closed(Part):
     """Who ended the search, and why."""
 
     by: str
@@ -59,7 +61,7 @@ class Closed(_Part):
     at: datetime
 
 
-class Status(_Part):
+class Status(Part):
     """One action as it stands."""
 
     id: str
@@ -92,7 +94,73 @@ class Status(_Part):
         return self.next.do == "none"
 
 
-class Problem(_Part):
+class Approval(Part):
+    """One approval; `by` is `None` where the operation's policy gave it."""
+
+    by: str | None
+    at: datetime
+    until: datetime | None = None
+    reason: str | None = None
+
+
+class Proposal(Part):
+    """Content to be decided on before anything is sent. `digest` names exactly what would be sent."""
+
+    id: str
+    state: Literal["pending", "approved", "declined", "superseded", "expired"]
+    digest: str
+    key: str
+    destination: str
+    operation: str
+    acts_for: str | None = Field(default=None, alias="for")
+    asked_by: str
+    summary: str | None = None
+    created_at: datetime
+    expires_at: datetime
+    #: How many have to approve.
+    people: int
+    approvals: list[Approval]
+    statement: Statement
+    #: The id of what became of it.
+    action: str | None = None
+    superseded_by: str | None = None
+    #: Why it cannot be approved as it is; known where one proposal was asked for.
+    stale: str | None = None
+
+
+class Decided(Part):
+    """A proposal as it stands, and its action once there is one."""
+
+    proposal: Proposal
+    action: Status | None = None
+
+
+class Event(Part):
+    """Something has changed. It may come twice: `id` stays the same then, and `cursor` is the place behind it."""
+
+    id: str
+    cursor: str
+    type: str
+    timestamp: datetime
+    tenant: str
+    data: dict[str, Any]
+
+    @property
+    def action(self) -> Status | None:
+        """The action that it is about, with state, receipt and version as they were at the change."""
+        said = self.data.get("action")
+        return Status.model_validate(said) if said is not None else None
+
+
+class EventPage(Part):
+    """Events in their order. `next` leads on, also where nothing was found."""
+
+    events: list[Event]
+    next: str
+    more: bool
+
+
+class Problem(Part):
     """Why a request was not carried out (RFC 9457)."""
 
     title: str

@@ -1,6 +1,6 @@
 /** The client: fetch only, so that it runs wherever there is fetch. */
 import { nothingRecorded, notAnswered, outcomeOf, possibleDuplicate, type Outcome } from "./outcome.js";
-import type { Problem, Status } from "./status.js";
+import type { Decided, Event, EventPage, Problem, Proposal, Status } from "./status.js";
 
 /** The engine does not take the request as it is; nothing was recorded. `problem` names the member, the rule and the remedy. */
 export class Refused extends Error {
@@ -53,7 +53,16 @@ export interface Waiting {
   signal?: AbortSignal | undefined;
 }
 
-interface Call {
+/** Which events. */
+export interface Following extends Waiting {
+  /** Only of these types; of all where none is named. */
+  types?: string[];
+  destination?: string;
+  conversation?: string;
+}
+
+/** One HTTP request. */
+export interface Call {
   method: "GET" | "POST";
   path: string;
   query?: Record<string, string | undefined>;
@@ -63,19 +72,22 @@ interface Call {
   signal?: AbortSignal | undefined;
 }
 
-type Reply = { status: number; text: string; retryAfterMs: number | undefined } | { broken: string; sent: boolean };
+/** A whole answer, or none; `sent` is false only where no byte of the request can have arrived. */
+export type Reply = { status: number; text: string; retryAfterMs: number | undefined } | { broken: string; sent: boolean };
 
-const GRACE_MS = 10_000;
+/** What a request may take beyond what the engine was asked to wait. */
+export const GRACE_MS = 10_000;
 const SLICE_MS = 25_000;
 /** With these the engine says that it recorded nothing, and that the same request may come again. */
-const LATER = new Set([429, 503]);
+export const LATER = new Set([429, 503]);
 /** Codes of connections that were never made: no byte of a request can have arrived. */
 const NOT_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EHOSTUNREACH", "ENETUNREACH", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"]);
 
 export class Factum {
   readonly #url: string;
   readonly #headers: Record<string, string>;
-  readonly #patienceMs: number;
+  /** How long a request is made again while the engine does not answer. */
+  readonly patienceMs: number;
   readonly #fetch: typeof fetch;
 
   constructor(options: Options = {}) {
@@ -86,7 +98,7 @@ export class Factum {
       ...(token ? { authorization: `Bearer ${token}` } : {}),
       ...(options.locale ? { "accept-language": options.locale } : {}),
     };
-    this.#patienceMs = options.patienceMs ?? 20_000;
+    this.patienceMs = options.patienceMs ?? 20_000;
     this.#fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
   }
 
@@ -101,8 +113,8 @@ export class Factum {
     const name = nameOf(members);
     const body = { destination, operation, payload, ...members };
     let maybeSent = false;
-    for (const retry = new Retry(this.#patienceMs); ; ) {
-      const reply = await this.#exchange({
+    for (const retry = new Retry(this.patienceMs); ; ) {
+      const reply = await this.exchange({
         method: "POST",
         path: "/v1/actions",
         body,
@@ -154,6 +166,60 @@ export class Factum {
     return this.post(`/v1/conversations/${encodeURIComponent(conversation)}/told`, told);
   }
 
+  /**
+   * Records content for people to decide on; nothing of it is sent before they approve. The same key and content join. `action` is there at once where
+   * the operation's policy approves by itself.
+   */
+  propose(destination: string, operation: string, payload: unknown, what: Submission & { expires_at?: string; supersedes?: string }): Promise<Decided> {
+    nameOf(what);
+    return this.post("/v1/proposals", { destination, operation, payload, ...what });
+  }
+
+  /** One proposal, with exactly what would be sent. */
+  proposal(id: string): Promise<Proposal> {
+    return this.get(proposalPath(id));
+  }
+
+  /** Proposals, oldest first. */
+  async proposals(query: { state?: Proposal["state"]; destination?: string; conversation?: string } = {}): Promise<Proposal[]> {
+    return (await this.get<{ proposals: Proposal[] }>("/v1/proposals", query)).proposals;
+  }
+
+  /** Approves what was looked at, by its digest; `action` is what is done then. Content that was edited meanwhile is refused. */
+  approve(id: string, digest: string, more: { reason?: string; until?: string } = {}): Promise<Decided> {
+    return this.post(`${proposalPath(id)}/approve`, { digest, ...more });
+  }
+
+  /** Declines a proposal, or withdraws one's own. */
+  decline(id: string, reason: string): Promise<Decided> {
+    return this.post(`${proposalPath(id)}/decline`, { reason });
+  }
+
+  /** A page of what has changed behind a cursor, `start` or `now`. `next` leads on, also where nothing was found. */
+  eventsPage(after: string, { types = [], waitMs = 0, signal, ...query }: Following = {}): Promise<EventPage> {
+    const filter = { ...query, from: after, types: types.join(",") || undefined, wait: String(waitMs / 1000) };
+    return this.#ask({ method: "GET", path: "/v1/events", query: filter, timeoutMs: waitMs + GRACE_MS, signal });
+  }
+
+  /**
+   * What has changed behind a cursor, in order, and then what changes, until the signal is aborted; with `follow: false` until there is nothing more.
+   *
+   * Keep the `cursor` of the last event that was dealt with, and go on `after` it. An event may come twice, with the same `id`. Throws `Unreachable`
+   * once the patience is over, and `Refused` (F1120) where the cursor is older than what is kept.
+   */
+  async *events(after = "start", { follow = true, waitMs = 25_000, ...filter }: Following & { follow?: boolean } = {}): AsyncGenerator<Event> {
+    for (let from = after; !filter.signal?.aborted; ) {
+      const page = await this.eventsPage(from, { ...filter, waitMs: follow ? waitMs : 0 }).catch((error: unknown) => {
+        if (filter.signal?.aborted) return undefined;
+        throw error;
+      });
+      if (page === undefined) return;
+      yield* page.events;
+      from = page.next;
+      if (!follow && !page.more) return;
+    }
+  }
+
   /** Any other question of the API. */
   get<T>(path: string, query: Record<string, string | undefined> = {}): Promise<T> {
     return this.#ask({ method: "GET", path, query, timeoutMs: GRACE_MS });
@@ -165,8 +231,8 @@ export class Factum {
   }
 
   async #ask<T>(call: Call): Promise<T> {
-    for (const retry = new Retry(this.#patienceMs); ; ) {
-      const reply = await this.#exchange(call);
+    for (const retry = new Retry(this.patienceMs); ; ) {
+      const reply = await this.exchange(call);
       if ("status" in reply && !LATER.has(reply.status)) {
         if (reply.status >= 400) throw new Refused(problemOf(reply));
         return (reply.text === "" ? undefined : JSON.parse(reply.text)) as T;
@@ -177,7 +243,8 @@ export class Factum {
     }
   }
 
-  async #exchange(call: Call): Promise<Reply> {
+  /** One request, made once: for what has to be decided anew before it is repeated. */
+  async exchange(call: Call): Promise<Reply> {
     const query = new URLSearchParams(Object.entries(call.query ?? {}).filter((pair): pair is [string, string] => pair[1] !== undefined));
     const url = `${this.#url}${call.path}${query.size > 0 ? `?${query}` : ""}`;
     const timeout = AbortSignal.timeout(call.timeoutMs);
@@ -199,7 +266,7 @@ export class Factum {
 }
 
 /** When the same request is made again: soon, then less often, until the patience ends. */
-class Retry {
+export class Retry {
   #attempt = 0;
   #spentMs = 0;
 
@@ -207,7 +274,7 @@ class Retry {
 
   async again(afterMs: number | undefined): Promise<boolean> {
     this.#attempt += 1;
-    const pause = afterMs ?? Math.min(100 * 2 ** this.#attempt, 2_000) * (0.5 + Math.random() / 2);
+    const pause = afterMs ?? Math.min(100 * 2 ** Math.min(this.#attempt, 8), 2_000) * (0.5 + Math.random() / 2);
     this.#spentMs += pause;
     if (this.#spentMs > this.patienceMs) return false;
     await new Promise((done) => setTimeout(done, pause));
@@ -217,6 +284,10 @@ class Retry {
 
 function actionPath(action: string): string {
   return `/v1/actions/${encodeURIComponent(action)}`;
+}
+
+function proposalPath(id: string): string {
+  return `/v1/proposals/${encodeURIComponent(id)}`;
 }
 
 function nameOf(members: Submission): string {
@@ -232,7 +303,8 @@ function submitted(reply: { status: number; text: string }, name: string): Outco
   throw new Refused(problem);
 }
 
-function problemOf(reply: { status: number; text: string }): Problem {
+/** Why the engine did not carry a request out. */
+export function problemOf(reply: { status: number; text: string }): Problem {
   try {
     const problem = JSON.parse(reply.text) as Problem;
     if (typeof problem.rule === "string" && typeof problem.type === "string") return problem;

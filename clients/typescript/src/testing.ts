@@ -3,7 +3,7 @@
  * `factum`: in FACTUM_BIN, or on the path. Everything listens on loopback, on free ports.
  */
 import { spawn, type ChildProcess } from "node:child_process";
-import { openSync } from "node:fs";
+import { openSync, readFileSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -28,17 +28,19 @@ export class Playground {
     readonly folder: string,
     readonly url: string,
     private admin: string,
+    /** Where the testbed is. */
+    public destination: string,
   ) {}
 
   static async start(options: PlaygroundOptions = {}): Promise<Playground> {
     const folder = await mkdtemp(join(tmpdir(), "factum-playground"));
     const port = await freePort();
-    const ground = new Playground(folder, `http://127.0.0.1:${port}`, "");
+    const ground = new Playground(folder, `http://127.0.0.1:${port}`, "", "");
     try {
-      const destination = await ground.#startTestbed(options.standIns ?? []);
+      await ground.#startTestbed(options.standIns ?? []);
       const lines = [`server.listen = "127.0.0.1:${port}"`, 'store.url = "sqlite:./factum-data/factum.db"'];
       for (const [name, provider] of Object.entries(options.destinations ?? { bed: "testbed" })) {
-        lines.push(`[destinations.${name}]`, `provider = "${provider}"`, `base = "${destination}"`, 'account = "playground"');
+        lines.push(`[destinations.${name}]`, `provider = "${provider}"`, `base = "${ground.destination}"`, 'account = "playground"');
         lines.push('limits.answer_wait = "2 s"');
       }
       await writeFile(join(folder, "factum.toml"), [...lines, options.settings ?? "", ""].join("\n"));
@@ -55,10 +57,14 @@ export class Playground {
     await rm(this.folder, { recursive: true, force: true });
   }
 
+  /** The administrator's. */
+  token(): string {
+    return readFileSync(join(this.folder, "factum-data/admin.token"), "utf8").trim();
+  }
+
   /** A client of the engine. */
   async factum(options: Options = {}): Promise<Factum> {
-    const token = (await readFile(join(this.folder, "factum-data/admin.token"), "utf8")).trim();
-    return new Factum({ url: this.url, token, ...options });
+    return new Factum({ url: this.url, token: this.token(), ...options });
   }
 
   /** Which requests are hit by what from now on, in the words of `factum testbed --help`; an empty text ends faults. */
@@ -98,7 +104,7 @@ export class Playground {
     throw new Error(`the engine did not start:\n${await readFile(join(this.folder, "factum.log"), "utf8")}`);
   }
 
-  async #startTestbed(standIns: string[]): Promise<string> {
+  async #startTestbed(standIns: string[]): Promise<void> {
     const log = openSync(join(this.folder, "testbed.log"), "a");
     const words = ["--json", "testbed", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
     const child = spawn(program(), [...words, ...standIns.flatMap((operation) => ["--stand-in", operation])], { stdio: ["ignore", "pipe", log] });
@@ -106,8 +112,8 @@ export class Playground {
     if (!child.stdout) throw new Error("the testbed has no output");
     for await (const line of createInterface({ input: child.stdout })) {
       const started = JSON.parse(line) as { address: string; admin: string };
-      this.admin = started.admin;
-      return started.address;
+      [this.destination, this.admin] = [started.address, started.admin];
+      return;
     }
     throw new Error(`the testbed did not start:\n${await readFile(join(this.folder, "testbed.log"), "utf8")}`);
   }

@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     admin, callbacks, cancel, contract, conversation, destination, doctor, events, evidence,
-    explain, list, mcp, proposal, register, review, review_many, serve, status, submit, testbed,
-    transfer, watch, webhook, work,
+    explain, list, mcp, proposal, register, retention, review, review_many, serve, status, submit,
+    testbed, transfer, watch, webhook, work,
 };
 use crate::failure::Failure;
 use crate::out::Out;
@@ -114,7 +114,10 @@ pub(crate) enum Command {
     /// Addresses that events are posted to: add, list, show, log, test, disable, enable, rotate, replay, remove
     #[command(subcommand, after_help = webhook::HELP)]
     Webhook(webhook::Webhook),
-    /// Hold sends, look after a restore, bind outbox files
+    /// Keep something from being purged or erased: add, remove, list
+    #[command(subcommand, after_help = retention::HELP)]
+    Hold(retention::Hold),
+    /// Hold sends, look after a restore, purge and erase, bind outbox files
     #[command(subcommand, after_help = admin::HELP)]
     Admin(admin::Admin),
     /// Write the whole store into a file, to move it or to keep it
@@ -201,6 +204,7 @@ impl Command {
             Self::Token(command) => command.run(config, out).await,
             Self::Webhook(command) => command.run(config, out).await,
             Self::Events(args) => events::run(args, config, out).await,
+            Self::Hold(command) => retention::hold(command, config, out).await,
             Self::Admin(command) => admin::run(command, config, out).await,
             Self::Export(args) => transfer::export(args, config, out).await,
             Self::Import(args) => transfer::import(args, config, out).await,

@@ -73,6 +73,7 @@ impl Local {
             held_max: limits.held_max,
             former_workers_gone_at: Some(opened.former_workers_gone_at),
             restore_grace: limits.restore_grace.0,
+            retention: factum::retention::of(&place.config),
             clock_in_doubt: opened.clock_behind > CLOCK_BEHIND_MAX,
         };
         let engine = Engine::start(options).await?;
@@ -83,6 +84,11 @@ impl Local {
             config: place.config.clone(),
             carries,
         })
+    }
+
+    /// The engine itself.
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
     }
 
     /// Ends the engine: lets what is in flight end, within the configured bound.

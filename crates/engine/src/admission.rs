@@ -93,6 +93,7 @@ impl Terms<'_> {
             claim_for: None,
             under: None,
             entries: Vec::new(),
+            oldest: None,
             twins: twins.map(|within| TwinGuard { within, another }),
         })
     }

@@ -111,6 +111,13 @@ pub fn duration(span: Span) -> Duration {
     Duration::from_micros(span.as_micros().unsigned_abs())
 }
 
+/// An instant as every interface writes it.
+#[must_use]
+pub fn written(at: Timestamp) -> String {
+    jiff::Timestamp::from_microsecond(at.as_micros())
+        .map_or_else(|_| format!("{} µs", at.as_micros()), |at| at.to_string())
+}
+
 /// A duration as the core has it.
 #[must_use]
 pub fn span(duration: Duration) -> Span {

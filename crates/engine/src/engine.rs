@@ -34,6 +34,7 @@ use crate::metrics::Metrics;
 use crate::metrics::standing::Standing;
 use crate::problem::Problem;
 use crate::recover;
+use crate::retention::Retention;
 use crate::room::Room;
 use crate::shell::{self, About, Change, Message, Shared};
 use crate::waiters::{self, Listener, News, Waiters};
@@ -65,6 +66,8 @@ pub struct Options {
     pub former_workers_gone_at: Option<Timestamp>,
     /// How long after a restore a new identity without `intent_at` counts as maybe sent (R18).
     pub restore_grace: Span,
+    /// How long what is kept.
+    pub retention: Retention,
     /// The clock is not to be trusted until a destination's time agrees with it (R11).
     pub clock_in_doubt: bool,
 }
@@ -77,6 +80,7 @@ pub struct Engine {
     shared: Arc<Shared>,
     messages: mpsc::Sender<Message>,
     restore_grace: Span,
+    retention: Retention,
     older_identities: bool,
     stopping: AtomicBool,
     pub(crate) standing: Standing,
@@ -172,6 +176,7 @@ impl Engine {
             shared,
             messages,
             restore_grace: options.restore_grace,
+            retention: options.retention,
             older_identities,
             stopping: AtomicBool::new(false),
             standing: Standing::default(),
@@ -196,7 +201,9 @@ impl Engine {
     /// # Errors
     /// [`Problem`] if there is none for them, or the store cannot be read.
     pub async fn load_for(&self, caller: &Caller, id: ActionId) -> Result<Record, Problem> {
-        let record = self.load(id).await?;
+        let Some(record) = self.shared.store.load(id).await? else {
+            return Err(self.absent_for(caller, id).await?);
+        };
         if self.may_see(caller, &record) {
             Ok(record)
         } else {
@@ -254,8 +261,10 @@ impl Engine {
     /// # Errors
     /// [`Problem`] if there is no such action, or the store cannot be read.
     pub async fn evidence(&self, id: ActionId) -> Result<Vec<factum_core::Evidence>, Problem> {
-        self.load(id).await?;
-        Ok(self.shared.store.history(id).await?)
+        match self.load(id).await {
+            Ok(_) => Ok(self.shared.store.history(id).await?),
+            Err(problem) => self.late(id, problem).await,
+        }
     }
 
     /// The store's time.

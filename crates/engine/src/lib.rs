@@ -31,6 +31,7 @@ pub mod problem;
 pub mod proposal;
 pub mod reading;
 mod recover;
+pub mod retention;
 pub mod review;
 mod room;
 pub mod rulings;
@@ -45,6 +46,7 @@ pub use destination::{
 pub use directory::{Caller, Directory};
 pub use engine::proposals::{Ask, Decided, Decision, ProposalFilter, Proposed};
 pub use engine::register::{Reason, token_of};
+pub use engine::retention::{Erased, Swept, Whose};
 pub use engine::review::{Incident, MANY_MAX, Person, ProposedVerdict, Ruled, ruling_word};
 pub use engine::work::by_word;
 pub use engine::{Cancelled, Engine, Options, Submitted, TransportMaker};

@@ -4,6 +4,7 @@ use factum_core::evidence::{RequestRef, Ruling};
 use factum_core::{State, Status, Timestamp};
 use factum_store::Record;
 
+use crate::engine::retention::content_gone;
 use crate::problem::{Code, Problem};
 use crate::review::strong::Bare;
 
@@ -47,6 +48,9 @@ pub fn verdict_applies(
     bare: Option<&Bare>,
 ) -> Result<(), Problem> {
     let id = record.id();
+    if let (Ruling::SendAgain, Some(at)) = (ruling, record.action.content.purged_at) {
+        return Err(content_gone(id, at));
+    }
     let by_word_alone = status.state.is_final() && bare.is_some_and(Bare::is_open);
     let against = |rule: String| {
         let shown = bare.map_or_else(String::new, |bare| format!(" ({})", bare.shown()));

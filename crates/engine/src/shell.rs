@@ -437,7 +437,9 @@ async fn send_out(shared: &Shared, send: SendOut) -> Event {
     let action = record.id();
     let carrying = shared.carrying();
     let name = &record.action.scope.destination;
+    let purged = record.action.content.purged_at.is_some();
     let brought = match shared.destinations.get(name).map(|d| &d.reach) {
+        _ if purged => not_carried(&permission, "its content was purged"),
         Some(Reach::Http(target)) => match shared.pinned_contract(&record).await {
             Some(contract) => {
                 // Where the right to send rests on what the account holds, the credential has to be the confirmed one; and so

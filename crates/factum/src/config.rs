@@ -30,6 +30,8 @@ pub struct Config {
     pub store: StoreConfig,
     /// Bounds of the engine.
     pub limits: LimitsConfig,
+    /// How long what is kept of settled actions; what is not said is kept for good.
+    pub retention: RetentionConfig,
     /// How long events are kept, and how many may listen.
     pub events: EventsConfig,
     /// Where webhooks may lead.
@@ -110,6 +112,32 @@ pub struct LimitsConfig {
     pub restore_grace: Wait,
 }
 
+/// `[retention]`, and `[tenants.NAME.retention]`. Times count from the last word about a settled action.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RetentionConfig {
+    /// Params, payload, summary, and what was asked in the asker's words.
+    pub payload: Option<Wait>,
+    /// The whole action, with its log; a tombstone stays.
+    pub action: Option<Wait>,
+    /// Its identity, once the action is gone. Where it is set, submissions say when their intent was formed.
+    pub identity: Option<Wait>,
+    /// Otherwise for an operation, by its name.
+    pub operations: BTreeMap<String, KeepConfig>,
+}
+
+/// `[retention.operations."NAME"]`.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct KeepConfig {
+    /// Params, payload, summary, and what was asked in the asker's words.
+    pub payload: Option<Wait>,
+    /// The whole action, with its log; a tombstone stays.
+    pub action: Option<Wait>,
+    /// Its identity, once the action is gone.
+    pub identity: Option<Wait>,
+}
+
 /// `[events]`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -158,6 +186,8 @@ pub struct TenantConfig {
     pub contact: Option<ContactConfig>,
     /// The same for one destination.
     pub contacts: BTreeMap<String, ContactConfig>,
+    /// How long what is kept of its settled actions, where that is another time than for all.
+    pub retention: Option<RetentionConfig>,
     /// Its accounts at outside systems, by its own names for them: two tenants may both have `helpdesk`.
     pub destinations: BTreeMap<String, DestinationConfig>,
 }

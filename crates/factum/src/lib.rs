@@ -49,6 +49,7 @@ mod pickup;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 pub mod proposals;
+pub mod retention;
 pub mod setup;
 pub mod start;
 pub mod statements;
@@ -116,6 +117,7 @@ struct Inner {
     watch: Watch,
     feed: Arc<events::follow::Feed>,
     webhooks: webhooks::Webhooks,
+    purger: retention::Purger,
     ways: webhooks::Ways,
     config: Config,
     #[cfg(feature = "sqlite")]
@@ -320,6 +322,19 @@ impl Factum {
             .collect())
     }
 
+    /// The same for a caller; of an action that was purged, what came later.
+    ///
+    /// # Errors
+    /// [`Problem`] if there is none for them, or nothing is left of it, or the store cannot be read.
+    pub async fn evidence_for(
+        &self,
+        caller: &Caller,
+        id: ActionId,
+    ) -> Result<Vec<EvidenceView>, Problem> {
+        let evidence = self.inner.engine.evidence_for(caller, id).await?;
+        Ok(evidence.iter().map(EvidenceView::of).collect())
+    }
+
     /// Withdraws an action: no more sends. What may have been sent stays unknown until there is evidence.
     ///
     /// # Errors
@@ -398,6 +413,7 @@ impl Factum {
     pub async fn shutdown(&self, bound: Duration) -> usize {
         self.inner.watch.stop();
         self.inner.webhooks.stop();
+        self.inner.purger.stop();
         self.inner.feed.stop();
         #[cfg(feature = "sqlite")]
         self.inner

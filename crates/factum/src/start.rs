@@ -17,6 +17,7 @@ use crate::events::follow::Feed;
 use crate::home::Home;
 #[cfg(feature = "postgres")]
 use crate::postgres::Pickup;
+use crate::retention::{self, Purger};
 use crate::teller::Teller;
 use crate::webhooks::{Ways, Webhooks};
 use crate::{Factum, Inner, setup};
@@ -140,6 +141,7 @@ impl Builder {
         }
         carry(&mut destinations, self.carriers)?;
         let opened = open(self.place, self.keys, &config).await?;
+        let retention = retention::of(&config);
         let options = Options {
             store: opened.store,
             transport: Box::new(|clock| Arc::new(HttpTransport::new(clock)) as Arc<dyn Transport>),
@@ -149,6 +151,7 @@ impl Builder {
             held_max: config.limits.held_max,
             former_workers_gone_at: opened.former_workers_gone_at,
             restore_grace: config.limits.restore_grace.0,
+            retention: retention.clone(),
             clock_in_doubt: opened.clock_in_doubt,
         };
         let engine = Arc::new(Engine::start(options).await?);
@@ -166,6 +169,7 @@ impl Builder {
             allow_private: config.webhooks.allow_private.clone(),
         };
         let webhooks = Webhooks::start(engine.clone(), teller.clone(), feed.clone(), ways.clone());
+        let purger = Purger::start(&engine, &retention);
         let factum = Factum {
             inner: Arc::new(Inner {
                 engine,
@@ -173,6 +177,7 @@ impl Builder {
                 watch,
                 feed,
                 webhooks,
+                purger,
                 ways,
                 config,
                 #[cfg(feature = "sqlite")]

@@ -103,6 +103,9 @@ pub(crate) const SUBMIT: Doc = Doc {
         Code::BadTimes,
         Code::IdentityTwice,
         Code::PossibleDuplicate,
+        Code::Purged,
+        Code::IdentityExpired,
+        Code::MissingIntentTime,
         Code::WrongMediaType,
         Code::AuthorityEnded,
         Code::BeyondGrant,
@@ -154,7 +157,7 @@ pub(crate) const STATUS: Doc = Doc {
     headers: &[ACCEPT_LANGUAGE],
     body: None,
     answers: &[(200, "Its status.", "Status")],
-    problems: &[Code::UnknownAction],
+    problems: &[Code::UnknownAction, Code::Purged],
 };
 
 pub(crate) const EVIDENCE: Doc = Doc {
@@ -165,7 +168,7 @@ pub(crate) const EVIDENCE: Doc = Doc {
     headers: &[],
     body: None,
     answers: &[(200, "The log.", "EvidenceList")],
-    problems: &[Code::UnknownAction],
+    problems: &[Code::UnknownAction, Code::Purged],
 };
 
 pub(crate) const CANCEL: Doc = Doc {
@@ -179,6 +182,7 @@ pub(crate) const CANCEL: Doc = Doc {
     answers: &[(200, "What came of it.", "CancelAnswer")],
     problems: &[
         Code::UnknownAction,
+        Code::Purged,
         Code::MalformedJson,
         Code::UnknownMember,
         Code::WrongType,
@@ -399,8 +403,8 @@ pub(crate) async fn status(app: &App, incoming: Incoming) -> Result<Reply, Failu
 }
 
 pub(crate) async fn evidence(app: &App, incoming: Incoming) -> Result<Reply, Failure> {
-    let id = incoming.visible(app).await?.id();
-    let evidence = app.factum().evidence(id).await?;
+    let id = incoming.action()?;
+    let evidence = app.factum().evidence_for(&incoming.caller, id).await?;
     json_reply(
         StatusCode::OK,
         &json!({"action": id.to_string(), "evidence": evidence}),

@@ -8,7 +8,7 @@ use factum::directory::Scope;
 use crate::query::Kind;
 use crate::{
     actions, admin, callbacks, conversations, destinations, events, health, proposals, register,
-    review, webhooks, work,
+    retention, review, webhooks, work,
 };
 
 /// What is said about a call.
@@ -140,6 +140,10 @@ calls! {
     AfterRestore POST "/v1/admin/after-restore" admin::AFTER_RESTORE;
     WouldSend GET "/v1/admin/would-send" admin::WOULD_SEND;
     Release POST "/v1/admin/release" admin::RELEASE;
+    Purge POST "/v1/admin/purge" retention::PURGE;
+    Erase POST "/v1/admin/erase" retention::ERASE;
+    Holds GET "/v1/admin/holds" retention::HOLDS;
+    Hold POST "/v1/admin/holds" retention::HOLD;
     Healthz GET "/healthz" health::HEALTHZ;
     Readyz GET "/readyz" health::READYZ;
     Document GET "/openapi.json" health::DOCUMENT;
@@ -164,6 +168,7 @@ pub(crate) enum Need {
 
 impl Call {
     /// What a caller's token has to allow for it.
+    #[expect(clippy::too_many_lines, reason = "a table: a row for each call")]
     pub(crate) fn need(self) -> Need {
         match self {
             Self::Healthz | Self::Readyz | Self::Deliver => Need::Nothing,
@@ -231,7 +236,11 @@ impl Call {
             | Self::Resume
             | Self::AfterRestore
             | Self::WouldSend
-            | Self::Release => Need::Operator,
+            | Self::Release
+            | Self::Purge
+            | Self::Erase
+            | Self::Holds
+            | Self::Hold => Need::Operator,
         }
     }
 

@@ -76,6 +76,7 @@ pub(crate) const CORRECTIONS: Doc = Doc {
 
 const SAID: &[Code] = &[
     Code::UnknownAction,
+    Code::Purged,
     Code::DoesNotApply,
     Code::MalformedJson,
     Code::UnknownMember,

@@ -30,6 +30,7 @@ mod query;
 mod rates;
 mod register;
 mod reply;
+mod retention;
 mod review;
 mod run;
 pub mod schema;

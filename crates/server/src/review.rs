@@ -52,6 +52,7 @@ pub(crate) const LIST: Doc = Doc {
 
 const SAID: &[Code] = &[
     Code::UnknownAction,
+    Code::Purged,
     Code::DoesNotApply,
     Code::MalformedJson,
     Code::UnknownMember,
@@ -63,6 +64,7 @@ const SAID: &[Code] = &[
 
 const RULED: &[Code] = &[
     Code::UnknownAction,
+    Code::Purged,
     Code::DoesNotApply,
     Code::TakenByOther,
     Code::SecondPerson,

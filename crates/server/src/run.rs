@@ -17,7 +17,7 @@ use crate::query::Query;
 use crate::reply::{Failure, Reply};
 use crate::{
     actions, admin, callbacks, conversations, destinations, events, health, mcp, metrics,
-    proposals, register, review, webhooks, work,
+    proposals, register, retention, review, webhooks, work,
 };
 
 /// All calls, and a problem for everything else.
@@ -172,6 +172,7 @@ async fn answer(app: App, call: Call, asked: Asked, request: Request) -> Result<
     .await
 }
 
+#[expect(clippy::too_many_lines, reason = "a table: a row for each call")]
 async fn carried_out(app: &App, incoming: Incoming) -> Result<Reply, Failure> {
     match incoming.call {
         Call::Submit => actions::submit(app, incoming).await,
@@ -219,6 +220,10 @@ async fn carried_out(app: &App, incoming: Incoming) -> Result<Reply, Failure> {
         Call::AfterRestore => admin::after_restore(app, incoming).await,
         Call::WouldSend => admin::would_send(app, &incoming.query).await,
         Call::Release => admin::release(app, incoming).await,
+        Call::Purge => retention::purge(app, incoming).await,
+        Call::Erase => retention::erase(app, incoming).await,
+        Call::Holds => retention::holds(app).await,
+        Call::Hold => retention::hold(app, incoming).await,
         Call::Healthz => health::alive(),
         Call::Readyz => health::ready(app).await,
         Call::Document => Ok(health::document(app)),

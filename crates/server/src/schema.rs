@@ -6,6 +6,7 @@ mod event;
 mod proposal;
 mod register;
 mod request;
+mod retention;
 mod review;
 mod status;
 mod submission;
@@ -36,6 +37,7 @@ pub fn components() -> Map<String, Value> {
         .chain(event::schemas())
         .chain(proposal::schemas())
         .chain(register::schemas())
+        .chain(retention::schemas())
         .chain(review::schemas())
         .chain(work::schemas());
     all.map(|(name, schema)| (name.to_owned(), schema))

@@ -248,7 +248,7 @@ pub trait Store: Send + Sync + 'static {
     /// go on behind it.
     fn forget_notices(&self, before: Timestamp, limit: usize) -> Answer<'_, u64>;
 
-    /// The settled actions among the next `limit` ones that were made before an instant, in the order of lanes and ids; `after`
+    /// The settled actions among the next `limit` ones that were made before an instant, in an order of the store's own; `after`
     /// continues behind a page's last one. Damaged ones are left out.
     fn settled(
         &self,

@@ -183,7 +183,7 @@ impl Inner {
         {
             return Ok(shared::join(first, &admission.action));
         }
-        if let Some(answer) = self.graveyard.answer(&admission.action) {
+        if let Some(answer) = self.graveyard.answer(&admission) {
             return Ok(answer);
         }
         if !self.is_under(admission.under) || !self.register.fits(&admission.entries) {

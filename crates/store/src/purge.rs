@@ -52,7 +52,7 @@ pub enum Purged {
     Stale,
 }
 
-/// A page of actions, in the order of lanes and ids.
+/// A page of actions, in an order of the store's own.
 #[derive(Clone, Debug, Default)]
 pub struct SettledPage {
     /// Those that are settled, each with the stamp of the last word about it.
@@ -149,9 +149,13 @@ impl Tombstone {
     }
 }
 
-/// Whether a submission in this scope is older than what is forgotten there.
-pub(crate) fn is_forgotten(row: Option<&ScopeRow>, action: &Action) -> Option<Timestamp> {
-    let before = row?.forgotten_before?;
+/// From when on identities are known in this scope, where a submission is older: by what is forgotten, and by the horizon.
+pub(crate) fn is_forgotten(
+    row: Option<&ScopeRow>,
+    oldest: Option<Timestamp>,
+    action: &Action,
+) -> Option<Timestamp> {
+    let before = row.and_then(|row| row.forgotten_before).max(oldest)?;
     let at = intent_time(&action.identity, action.intent.intent_at)?;
     (at < before).then_some(before)
 }

@@ -130,6 +130,8 @@ pub struct Admission {
     /// Entries that are changed if the action is new, in its own transaction: both or neither. They lie in the action's lane
     /// ([`crate::EntryKey::beside`]). One that is at another version leaves everything as it is: [`Admitted::Stale`].
     pub entries: Vec<Change>,
+    /// Identities whose intent was formed before this are refused unless they are kept (R24). None where they are kept for good.
+    pub oldest: Option<Timestamp>,
     /// Equal content in its scope, under another identity, is looked for in its own transaction (R16).
     pub twins: Option<TwinGuard>,
 }

@@ -22,6 +22,7 @@ mod register;
 mod reports;
 mod row;
 mod schema;
+mod shrink;
 mod sums;
 mod tail;
 mod transfer;
@@ -188,6 +189,19 @@ impl SqliteStore {
         self.progress.failures.load(Ordering::Acquire)
     }
 
+    /// Sends a message to the writer.
+    fn send(&self, doing: &'static str, message: Message) -> Result<(), StoreError> {
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let sent = match &*queue {
+            None => Err("the store is closed"),
+            Some(queue) => queue.try_send(message).map_err(|error| match error {
+                TrySendError::Full(_) => "too many commands wait already",
+                TrySendError::Disconnected(_) => "the writer has stopped",
+            }),
+        };
+        sent.map_err(|why| StoreError::new(doing, StoreErrorKind::Unavailable(why.to_owned())))
+    }
+
     fn take_queue(&self) -> Option<SyncSender<Message>> {
         self.queue
             .lock()
@@ -215,18 +229,9 @@ impl SqliteStore {
             answer,
             lost,
         }));
-        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        let sent = match &*queue {
-            None => Err("the store is closed"),
-            Some(queue) => queue.try_send(call).map_err(|error| match error {
-                TrySendError::Full(_) => "too many commands wait already",
-                TrySendError::Disconnected(_) => "the writer has stopped",
-            }),
-        };
+        let sent = self.send(doing, call);
         Box::pin(async move {
-            sent.map_err(|why| {
-                StoreError::new(doing, StoreErrorKind::Unavailable(why.to_owned()))
-            })?;
+            sent?;
             answered.await.unwrap_or_else(|_| Err(stopped(doing)))
         })
     }
@@ -562,6 +567,10 @@ impl Store for SqliteStore {
             move |work| purge::forget_identities(work, &scope, before, limit),
             |_, _| {},
         )
+    }
+
+    fn compact(&self) -> Answer<'_, u64> {
+        Box::pin(shrink::shrink(self))
     }
 
     fn who_waits(&self, destination: String) -> Answer<'_, Vec<String>> {

@@ -1,4 +1,4 @@
-//! `factum admin`: holding sends, looking after a restore, binding outbox files.
+//! `factum admin`: holding sends, looking after a restore, purging and erasing, binding outbox files.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use comfy_table::Cell;
 use serde_json::{Value, json};
 
+use super::retention;
 use crate::access::{Access, Purpose};
 use crate::failure::Failure;
 use crate::out::Out;
@@ -15,7 +16,7 @@ pub(crate) const HELP: &str = "\
 While sends are held, lookups go on. After a restore sends are held until an operator releases it: look at what would be \
 sent first.\n\n\
 Examples:\n  factum admin pause\n  factum admin state\n  \
-factum admin after-restore --copy-until 2026-11-29T12:00:00Z\n  factum admin would-send\n  factum admin release";
+factum admin after-restore --copy-until 2026-11-29T12:00:00Z\n  factum admin would-send\n  factum admin release\n  factum admin purge --dry-run\n  factum admin erase --conversation conv-91 --why 'she asked for it'";
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Admin {
@@ -41,6 +42,14 @@ pub(crate) enum Admin {
         #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=500))]
         limit: u16,
     },
+    /// Purge at once what was kept for as long as is configured; a server does the same by itself
+    Purge {
+        /// Only count what would go
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Erase the content of somebody's settled actions; identity and evidence stay
+    Erase(retention::EraseArgs),
     /// Bind an application's outbox file to this store, also in place of another one
     OutboxAccept {
         /// The application's SQLite file
@@ -86,6 +95,8 @@ async fn carry_out(access: &Access, command: &Admin, out: Out) -> Result<(), Fai
         }
         Admin::Release(by) => access.release(&by.name()).await?,
         Admin::WouldSend { limit } => return would_send(access, usize::from(*limit), out).await,
+        Admin::Purge { dry_run } => return retention::purge(access, *dry_run, out).await,
+        Admin::Erase(args) => return retention::erase(access, args, out).await,
         Admin::OutboxAccept { path } => return accept_outbox(access, path, out).await,
     };
     if out.json {

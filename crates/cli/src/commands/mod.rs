@@ -17,6 +17,7 @@ pub(crate) mod mcp;
 pub(crate) mod model;
 pub(crate) mod proposal;
 pub(crate) mod register;
+pub(crate) mod retention;
 pub(crate) mod review;
 pub(crate) mod review_many;
 pub(crate) mod serve;

@@ -221,9 +221,10 @@ impl Engine {
     ) -> Result<Admitted, Problem> {
         for _ in 0..DECIDED_MAX {
             let now = self.shared.store.now().await?;
-            let (admission, moves) = self
+            let (mut admission, moves) = self
                 .authorized(checked.clone(), caller, reserved, now)
                 .await?;
+            admission.oldest = self.horizon(&admission.action, now)?;
             self.needs_no_approval(&admission.action, caller, &moves)
                 .await?;
             self.join_or_room(&admission.action).await?;

@@ -11,6 +11,7 @@ use factum_core::{ActionId, Bound, Fact, Limits, Permission, Preference, Promise
 use factum_engine::directory::{DestinationEntry, PrincipalEntry, Standing, TenantEntry};
 use factum_engine::driver::gate::GateSettings;
 use factum_engine::proposal::Proposal;
+use factum_engine::retention::Retention;
 use factum_engine::{
     Ask, Caller, Carried, CarriedRequest, Code, Decision, Destination, Engine, Keys, Operation,
     Options, Problem, Reach, Reason, Submission,
@@ -99,6 +100,7 @@ async fn start(store: &Arc<MemoryStore>, ledger: &Ledger) -> Engine {
         held_max: 8,
         former_workers_gone_at: None,
         restore_grace: Span::ZERO,
+        retention: Retention::default(),
         clock_in_doubt: false,
     };
     Engine::start(options).await.unwrap()

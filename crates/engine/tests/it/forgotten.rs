@@ -83,6 +83,7 @@ fn a_first_mark_in_doubt_is_found_again() {
         claim_for: Some((factum_core::WorkerNonce(1), first.lease)),
         under: None,
         entries: Vec::new(),
+        oldest: None,
         twins: None,
     };
     let admitted = ready(world.store.admit(admission)).unwrap();
@@ -114,6 +115,7 @@ fn an_action_that_is_being_admitted_is_not_claimed_as_well() {
         claim_for: Some((factum_core::WorkerNonce(1), first.lease)),
         under: None,
         entries: Vec::new(),
+        oldest: None,
         twins: None,
     };
     let Admitted::Created(record, Some(claim)) = ready(world.store.admit(admission)).unwrap()

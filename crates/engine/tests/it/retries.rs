@@ -136,6 +136,7 @@ async fn an_identity_of_an_older_program_is_joined() {
         claim_for: None,
         under: None,
         entries: Vec::new(),
+        oldest: None,
         twins: None,
     };
     ready(store.admit(admission)).unwrap();

@@ -11,6 +11,7 @@ use factum_core::{
     ActionId, Epoch, Fact, Limits, Permission, Preference, Promises, Span, State, WorkerNonce,
 };
 use factum_engine::driver::gate::GateSettings;
+use factum_engine::retention::Retention;
 use factum_engine::{
     Cancelled, Carried, CarriedRequest, Carrier, Code, Destination, Engine, Keys, Operation,
     Options, Reach, Submission,
@@ -73,6 +74,7 @@ pub(crate) async fn start_on(
         held_max: 8,
         former_workers_gone_at: None,
         restore_grace: Span::ZERO,
+        retention: Retention::default(),
         clock_in_doubt: false,
     };
     Engine::start(options).await.unwrap()

@@ -216,6 +216,7 @@ impl World {
             claim_for: None,
             under: None,
             entries: Vec::new(),
+            oldest: None,
             twins: None,
         };
         assert!(matches!(

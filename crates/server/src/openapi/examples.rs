@@ -63,6 +63,11 @@ pub(super) fn body(operation: &str) -> Option<Value> {
         | "pause"
         | "resume"
         | "release" => json!({"by": "ben"}),
+        "purge" => json!({"dry_run": true}),
+        "erase" => {
+            json!({"conversation": "conv-91", "why": "she asked for it", "by": "ben", "dry_run": true})
+        }
+        "hold" => json!({"conversation": "conv-91", "why": "their lawyer wrote", "by": "ben"}),
         "after_restore" => json!({"copy_until": "2026-11-29T03:00:00Z", "by": "ben"}),
         _ => return of_the_register(operation),
     };

@@ -13,6 +13,7 @@ use crate::review::ByRequest;
 
 const SAID: &[Code] = &[
     Code::UnknownAction,
+    Code::Purged,
     Code::DoesNotApply,
     Code::TakenByOther,
     Code::MalformedJson,

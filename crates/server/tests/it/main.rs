@@ -34,6 +34,7 @@ mod pattern;
 mod proposals;
 mod race;
 mod refuse;
+mod retention;
 mod review;
 mod reviewing;
 mod submit;

@@ -60,6 +60,7 @@ pub(crate) fn admission(n: u64) -> Admission {
         claim_for: None,
         under: None,
         entries: Vec::new(),
+        oldest: None,
         twins: None,
     }
 }

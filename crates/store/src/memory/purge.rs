@@ -7,7 +7,7 @@ use factum_core::{ActionId, Fact, IdentityHash, Lane, Scope, Timestamp};
 
 use super::Inner;
 use crate::purge::{self, Purge, Purged, Remains, ScopeRow, SettledPage, Take, Tombstone};
-use crate::record::{Action, Admitted, Record};
+use crate::record::{Admission, Admitted, Record};
 use crate::shared;
 
 /// What is left of actions that were taken away.
@@ -25,12 +25,13 @@ impl Graveyard {
     }
 
     /// What an identity comes to that no action has: its tombstone, or that it is forgotten.
-    pub(super) fn answer(&self, action: &Action) -> Option<Admitted> {
+    pub(super) fn answer(&self, admission: &Admission) -> Option<Admitted> {
+        let action = &admission.action;
         if let Some(left) = self.stones.get(&action.identity_hash) {
             return Some(Admitted::Gone(Box::new(left.tombstone.clone())));
         }
         let row = self.scopes.get(&purge::scope_digest(&action.scope));
-        purge::is_forgotten(row, action).map(Admitted::Forgotten)
+        purge::is_forgotten(row, admission.oldest, action).map(Admitted::Forgotten)
     }
 
     /// Keeps what came after an action was taken away.

@@ -99,7 +99,10 @@ impl Inner {
     }
 
     /// The action that an identity names, be it recorded or not.
-    async fn named_by_identity(&self, action: &Action) -> Result<Option<ActionId>, StoreError> {
+    pub(super) async fn named_by_identity(
+        &self,
+        action: &Action,
+    ) -> Result<Option<ActionId>, StoreError> {
         let digest = identity_digest(&action.scope, &action.identity);
         let lane = i16::from(digest[0]);
         let values: [Value<'_>; 2] = [&lane, &digest.as_slice()];

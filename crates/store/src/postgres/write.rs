@@ -99,11 +99,14 @@ impl Inner {
     pub(super) async fn admit(&self, admission: Admission) -> Result<Admitted, StoreError> {
         shared::sound(&admission)?;
         let now = self.now(ADMITTING).await?;
+        if is_forgotten(None, admission.oldest, &admission.action).is_some() {
+            return self.forgotten(&admission.action, admission.oldest).await;
+        }
         let twin = match self.look_for_twins(&admission, now).await? {
             Look::Answered(answered) => return Ok(answered),
             Look::Free(twin) => twin,
         };
-        let submitted = admission.action.clone();
+        let (submitted, oldest) = (admission.action.clone(), admission.oldest);
         let wish = admission
             .claim_for
             .map(|(worker, lease)| (worker, now + lease));
@@ -138,7 +141,7 @@ impl Inner {
             Ok(Named { recorded: true, .. }) => self.named(record, names, claim).await,
             Ok(Named {
                 forgotten: true, ..
-            }) => self.forgotten(&submitted).await,
+            }) => self.forgotten(&submitted, oldest).await,
             Ok(Named { action, .. }) => {
                 self.joined(&submitted, action, names, claim, (repeated, refusable))
                     .await
@@ -212,16 +215,23 @@ impl Inner {
     }
 
     /// Whoever repeats an identity that is kept joins, however old it is.
-    async fn forgotten(&self, submitted: &Action) -> Result<Admitted, StoreError> {
+    async fn forgotten(
+        &self,
+        submitted: &Action,
+        oldest: Option<Timestamp>,
+    ) -> Result<Admitted, StoreError> {
         let kept = self
             .read_by_identity(ADMITTING, submitted.identity_hash)
             .await?;
         if let Some(first) = kept {
             return Ok(shared::join(first, submitted));
         }
+        if let Some(named) = self.named_by_identity(submitted).await? {
+            return self.gone_or_reserved(ADMITTING, submitted, named).await;
+        }
         let scopes = self.scopes().await?;
         let row = scopes.iter().find(|row| row.scope == submitted.scope);
-        Ok(is_forgotten(row, submitted).map_or(Admitted::Stale, Admitted::Forgotten))
+        Ok(is_forgotten(row, oldest, submitted).map_or(Admitted::Stale, Admitted::Forgotten))
     }
 
     async fn insert(

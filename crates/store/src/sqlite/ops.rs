@@ -67,7 +67,7 @@ pub(super) fn admit(work: &mut Work, prepared: Prepared) -> Result<Admitted, Sto
             failed(ADMITTING, &error)
         }
     };
-    if let Some(answer) = purge::answer(work, &admission.action)? {
+    if let Some(answer) = purge::answer(work, &admission)? {
         return Ok(answer);
     }
     if is_stale(work, &admission)? {

@@ -12,7 +12,7 @@ use super::row::{self, count, signed};
 use super::sums::Sums;
 use super::writer::Work;
 use crate::purge::{self, Purge, Purged, ScopeRow, SettledPage, Take, Tombstone};
-use crate::record::{Action, Admitted, Record};
+use crate::record::{Action, Admission, Admitted, Record};
 use crate::register::EntryKey;
 use crate::texts::Penned;
 use crate::{StoreError, StoreErrorKind};
@@ -49,11 +49,11 @@ fn page(
     limit: usize,
 ) -> rusqlite::Result<Vec<(ActionId, bool)>> {
     let end = ActionId::new(made_before, Lane(0), 0).first_of_its_millisecond();
-    let (lane, id) = after.map_or((-1, [0; 16]), |id| (i64::from(id.lane().0), id.to_bytes()));
+    let after = after.map_or([0; 16], ActionId::to_bytes);
     conn.prepare_cached(include_str!("sql/settled_page.sql"))?
         .query_map(
-            params![lane, id, end.to_bytes(), signed(count(limit))],
-            |row| Ok((ActionId::from_bytes(row.get(1)?), row.get(2)?)),
+            params![after, end.to_bytes(), signed(count(limit))],
+            |row| Ok((ActionId::from_bytes(row.get(0)?), row.get(1)?)),
         )?
         .collect()
 }
@@ -79,13 +79,14 @@ fn whole(
 }
 
 /// What an identity comes to that no action has: its tombstone, or that it is forgotten.
-pub(super) fn answer(work: &Work, action: &Action) -> Result<Option<Admitted>, StoreError> {
+pub(super) fn answer(work: &Work, admission: &Admission) -> Result<Option<Admitted>, StoreError> {
+    let action = &admission.action;
     let (conn, sums) = (&work.conn, &work.sums);
     if let Some(stone) = graves::find(conn, sums, action.identity_hash, ops::ADMITTING)? {
         return Ok(Some(Admitted::Gone(Box::new(stone))));
     }
     let row = graves::scope(conn, sums, &action.scope, ops::ADMITTING)?;
-    let Some(before) = purge::is_forgotten(row.as_ref(), action) else {
+    let Some(before) = purge::is_forgotten(row.as_ref(), admission.oldest, action) else {
         return Ok(None);
     };
     // Whoever repeats an identity that is kept joins, however old it is.

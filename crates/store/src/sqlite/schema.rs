@@ -61,9 +61,11 @@ pub(super) fn connect_writer(
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
         .map_err(while_doing(DOING))?;
     refuse_foreign(&conn, path)?;
-    // WAL is kept in the file; everything else is set per connection.
+    // WAL is kept in the file, and so is that free pages can be given back, in a file that is new; everything else is set per
+    // connection. What is deleted is overwritten.
     conn.execute_batch(
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 4000; \
+        "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA secure_delete = ON; \
+         PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 4000; \
          PRAGMA cache_size = -16384;",
     )
     .map_err(while_doing(DOING))?;

@@ -20,6 +20,7 @@ use super::job::{Deliver, Job, Outcome};
 use super::lock::Lock;
 use super::meta;
 use super::readers::{Damaged, noted};
+use super::shrink;
 use super::sums::Sums;
 use super::tail::{Progress, Teller};
 use crate::cache::Cache;
@@ -34,6 +35,8 @@ const BATCH_MAX: usize = 256;
 pub(super) enum Message {
     /// Something to do.
     Job(Box<dyn Job>),
+    /// Give free pages back to the disk, so many of them; the answer is how many are left.
+    Shrink(Sender<Result<u64, StoreError>>),
     /// Do what has queued before, then end; the answer comes when the files are in order.
     Close(Sender<Result<(), StoreError>>),
 }
@@ -62,7 +65,7 @@ pub(super) struct Writer {
 impl Writer {
     /// Works until it is told to close, or until nobody can send any more.
     pub(super) fn run(mut self, queue: &Receiver<Message>) {
-        let mut closing = None;
+        let (mut closing, mut shrinking) = (None, Vec::new());
         while closing.is_none() {
             let Ok(first) = queue.recv() else { break };
             let mut jobs = VecDeque::new();
@@ -70,6 +73,10 @@ impl Writer {
             while let Some(next) = message {
                 match next {
                     Message::Job(job) => jobs.push_back(job),
+                    Message::Shrink(answer) => {
+                        shrinking.push(answer);
+                        break;
+                    }
                     Message::Close(answer) => {
                         closing = Some(answer);
                         break;
@@ -80,6 +87,10 @@ impl Writer {
             }
             while !jobs.is_empty() {
                 self.batch(&mut jobs);
+            }
+            for answer in shrinking.drain(..) {
+                // A caller that went away needs no answer.
+                let _ = answer.send(shrink::step(&self.work.conn));
             }
         }
         let ended = self.end();

@@ -87,6 +87,7 @@ pub(crate) fn submission(action: Action) -> Admission {
         claim_for: None,
         under: None,
         entries: Vec::new(),
+        oldest: None,
         twins: None,
         action,
     }

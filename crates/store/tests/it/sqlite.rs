@@ -5,6 +5,7 @@ mod damage;
 mod group;
 mod kill;
 mod open;
+mod purge;
 
 use std::path::{Path, PathBuf};
 
@@ -27,6 +28,14 @@ pub(crate) fn options(folder: &Path, clock: &TestClock) -> Options {
         clock: clock.clock(),
         seals: seals(),
         ..Options::new(database(folder), KEYS)
+    }
+}
+
+/// How the store of a folder is opened whose content is written as it is.
+pub(crate) fn plain_options(folder: &Path, clock: &TestClock) -> Options {
+    Options {
+        seals: factum_store::seal::Seals::off(),
+        ..options(folder, clock)
     }
 }
 

@@ -13,6 +13,7 @@ use factum_engine::approval::{ApprovalPolicy, Required};
 use factum_engine::directory::{PrincipalEntry, Scope, Standing, TenantEntry};
 use factum_engine::driver::gate::GateSettings;
 use factum_engine::proposal::Proposal;
+use factum_engine::retention::Retention;
 use factum_engine::{
     Ask, Caller, Carried, CarriedRequest, Code, Decision, Destination, Engine, Keys, Operation,
     OperationContract, Options, Proposed, Reach, Reason, Submission,
@@ -86,6 +87,7 @@ impl World {
             held_max: 8,
             former_workers_gone_at: None,
             restore_grace: Span::ZERO,
+            retention: Retention::default(),
             clock_in_doubt: false,
         };
         Engine::start(options).await.unwrap()

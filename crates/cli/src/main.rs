@@ -11,20 +11,20 @@ mod exit;
 mod failure;
 mod held;
 mod local;
+mod logging;
 mod mcp;
 mod out;
 mod place;
 mod render;
 #[cfg(feature = "proof")]
 mod torture;
+mod traces;
 mod trial;
 mod wait;
 
-use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::Parser;
-use tracing_subscriber::EnvFilter;
 
 use crate::args::Cli;
 use crate::failure::Failure;
@@ -36,10 +36,13 @@ fn main() -> ExitCode {
         Err(error) => return misused(&error),
     };
     let out = Out::new(cli.json);
-    if let Err(failure) = log(cli.command.logs()) {
-        out.failure(&failure);
-        return exit::code(failure.exit);
-    }
+    let traces = match logging::start(&cli.command, cli.config.as_deref()) {
+        Ok(traces) => traces,
+        Err(failure) => {
+            out.failure(&failure);
+            return exit::code(failure.exit);
+        }
+    };
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -51,7 +54,14 @@ fn main() -> ExitCode {
             return exit::code(exit::FINDINGS);
         }
     };
-    let done = runtime.block_on(cli.command.run(cli.config.as_deref(), out));
+    let done = runtime.block_on(async {
+        let exporting = traces.map(|(collector, rows)| collector.start(rows));
+        let done = cli.command.run(cli.config.as_deref(), out).await;
+        if let Some(exporting) = exporting {
+            exporting.finish().await;
+        }
+        done
+    });
     match done {
         Ok(code) => code,
         Err(failure) => {
@@ -82,21 +92,4 @@ fn first_paragraph(text: &str) -> String {
     let lines = text.lines().take_while(|line| !line.trim().is_empty());
     let words: Vec<&str> = lines.flat_map(str::split_whitespace).collect();
     words.join(" ").trim_start_matches("error: ").to_owned()
-}
-
-fn log(default: &str) -> Result<(), Failure> {
-    let wish = place::log().unwrap_or_else(|| default.to_owned());
-    let filter = EnvFilter::try_new(&wish).map_err(|error| {
-        Failure::usage(
-            format!("FACTUM_LOG={wish:?} is no filter: {error}"),
-            "write warn, info, or factum_engine=debug",
-        )
-    })?;
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal() && !place::no_color())
-        .with_target(false)
-        .init();
-    Ok(())
 }

@@ -37,6 +37,7 @@ mod room;
 pub mod rulings;
 mod shell;
 pub mod submission;
+pub mod trail;
 mod waiters;
 pub mod work;
 

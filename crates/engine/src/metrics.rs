@@ -15,6 +15,7 @@ use factum_store::meter::{Counter, Histogram, TIMES, Tally};
 use factum_store::{Admitted, Delivered, Record};
 
 use crate::destination::Destination;
+use crate::trail;
 
 pub(crate) use note::Notes;
 
@@ -239,7 +240,11 @@ impl Metrics {
         let row = self.of_scope(&record.action.scope);
         let submitted_at = record.action.intent.submitted_at;
         notes.count(row, submitted_at);
-        if before.is_final() || !notes.may_settle() {
+        if !notes.may_settle() {
+            return;
+        }
+        if before.is_final() {
+            trail::late(record, notes.settled_by(record));
             return;
         }
         let status = record.status();
@@ -254,6 +259,7 @@ impl Metrics {
         let place = OUTCOMES.iter().position(|known| *known == outcome);
         if let Some(tally) = place.and_then(|place| row.settled.get(place)) {
             tally.add(notes.settled_by(record));
+            trail::settle(record, outcome, notes.settled_by(record));
         }
         row.until_settled.observe(micros(submitted_at, at));
     }

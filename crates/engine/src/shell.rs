@@ -36,6 +36,7 @@ use crate::messages::{Brought, report_names};
 use crate::metrics::{Metrics, Notes};
 use crate::neighbours;
 use crate::room::Room;
+use crate::trail;
 use crate::waiters::Waiters;
 use guard::{ended_event, first_mark, handle};
 
@@ -318,10 +319,14 @@ async fn admit(
         marked,
     };
     let notes = Notes::of(&admission.facts);
-    let scope = admission.action.scope.clone();
+    let (scope, span) = (
+        admission.action.scope.clone(),
+        trail::submit(&admission.action),
+    );
     let answer = shared.store.admit(admission).await;
     if let Ok(admitted) = &answer {
         shared.metrics.admitted(&scope, admitted);
+        trail::submitted(&span, admitted);
         if let Admitted::Created(record, _) = admitted {
             let before = State::Pending;
             (shared.metrics).recorded(record, &notes, before, record.action.intent.submitted_at);
@@ -366,6 +371,7 @@ async fn write(shared: &Shared, commit: Commit) -> Event {
             announce(shared, action, &recorded);
             if let Event::Committed(_, record) = &event {
                 (shared.metrics).recorded(record, &notes, recorded.states.0, recorded.at);
+                trail::decided(record, recorded.states.0);
                 shared.waiters.stands(record);
             }
             event
@@ -434,7 +440,7 @@ async fn send_out(shared: &Shared, send: SendOut) -> Event {
         permission,
         reuse,
     } = send;
-    let action = record.id();
+    let (action, span) = (record.id(), trail::send(&record, &permission));
     let carrying = shared.carrying();
     let name = &record.action.scope.destination;
     let purged = record.action.content.purged_at.is_some();
@@ -468,6 +474,7 @@ async fn send_out(shared: &Shared, send: SendOut) -> Event {
     if brought.date.is_some_and(|date| agrees(date, shared.now())) {
         shared.clock_in_doubt.store(false, Ordering::Relaxed);
     }
+    trail::ended(&span, &brought.facts);
     Event::Ended {
         action,
         facts: brought.facts,
@@ -501,10 +508,14 @@ async fn ask(
     poll: Option<factum_core::AttemptNo>,
 ) -> Event {
     // The store's time is read before the question is sent (R2).
-    let ended = |brought: Brought| Event::Ended {
-        action,
-        facts: brought.facts,
-        heard: brought.heard,
+    let span = trail::question(record, poll.is_some());
+    let ended = |brought: Brought| {
+        trail::ended(&span, &brought.facts);
+        Event::Ended {
+            action,
+            facts: brought.facts,
+            heard: brought.heard,
+        }
     };
     let destination = shared.destinations.get(&record.action.scope.destination);
     let target = match destination.map(|known| &known.reach) {

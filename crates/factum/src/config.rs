@@ -15,10 +15,9 @@ use serde::{Deserialize, Deserializer};
 pub use crate::credentials::{AuthConfig, HmacConfig, OAuth2Config, SigV4Config};
 pub use crate::mcp::McpConfig;
 pub use crate::networks::AllowPrivate;
-pub use crate::observe::{MetricsAccess, MetricsConfig};
-pub use server::{RateConfig, ServerConfig, TlsConfig};
-
+pub use crate::observe::{LogConfig, LogFormat, MetricsAccess, MetricsConfig, TracesConfig};
 pub use crate::workers::{WorkConfig, WorkKey, WorkLookUp};
+pub use server::{RateConfig, ServerConfig, TlsConfig};
 
 /// `factum.toml`.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -40,6 +39,10 @@ pub struct Config {
     pub mcp: McpConfig,
     /// Who reads the metrics.
     pub metrics: MetricsConfig,
+    /// How a server logs.
+    pub log: LogConfig,
+    /// Where its traces go.
+    pub traces: TracesConfig,
     /// The customer's route while a person has to decide, unless a destination has its own.
     pub contact: Option<ContactConfig>,
     /// A folder with messages of one's own; they override those that come with the program.

@@ -21,6 +21,7 @@ mod gateway;
 mod incidents;
 mod mcp;
 mod moving;
+mod observing;
 mod pgbouncer;
 mod postgres;
 mod probe;

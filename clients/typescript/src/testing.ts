@@ -1,10 +1,11 @@
 /**
  * An engine and a destination that loses answers, for tests on Node: to see what an agent does when it meets an unknown outcome. Needs the program
- * `factum`: in FACTUM_BIN, or on the path. Everything listens on loopback, on free ports.
+ * `factum`: in FACTUM_BIN, in the npm package `factum-engine`, or on the path. Everything listens on loopback, on free ports.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { openSync, readFileSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -79,8 +80,8 @@ export class Playground {
   }
 
   /** What really happened at the destination. */
-  async counts(): Promise<{ effects: number; by_business: Record<string, number> }> {
-    return (await (await fetch(`${this.admin}/ledger/counts`)).json()) as { effects: number; by_business: Record<string, number> };
+  async counts(): Promise<{ total_effects: number; by_business: Record<string, number> }> {
+    return (await (await fetch(`${this.admin}/ledger/counts`)).json()) as { total_effects: number; by_business: Record<string, number> };
   }
 
   /** As a power cut: the engine's process ends at once. */
@@ -120,7 +121,13 @@ export class Playground {
 }
 
 function program(): string {
-  return process.env["FACTUM_BIN"] ?? "factum";
+  const named = process.env["FACTUM_BIN"];
+  if (named !== undefined) return named;
+  try {
+    return createRequire(import.meta.url).resolve("factum-engine/bin/factum");
+  } catch {
+    return "factum";
+  }
 }
 
 async function ended(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): Promise<void> {

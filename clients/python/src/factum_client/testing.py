@@ -5,7 +5,7 @@
         outcome = ground.factum().perform("helpdesk", "ticket.create", {...}, key="order/77")
         assert ground.effects() == 1
 
-Needs the program `factum`: in `FACTUM_BIN`, beside this package's own binary, or on the path. Everything listens on loopback, on free ports.
+Needs the program `factum`: in `FACTUM_BIN`, on the path, or installed beside this package (`factum-engine`). Everything listens on loopback, on free ports.
 """
 
 import json
@@ -13,6 +13,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sysconfig
 import tempfile
 import time
 import urllib.error
@@ -28,9 +29,9 @@ from .client import Factum
 
 def program() -> str:
     """Where the program `factum` is."""
-    if found := os.environ.get("FACTUM_BIN") or shutil.which("factum"):
+    if found := os.environ.get("FACTUM_BIN") or shutil.which("factum") or shutil.which("factum", path=sysconfig.get_path("scripts")):
         return found
-    raise FileNotFoundError("the program `factum` is not on the path: install it, or name it in FACTUM_BIN")
+    raise FileNotFoundError("the program `factum` is not on the path: install it (`pip install factum-engine`), or name it in FACTUM_BIN")
 
 
 def _free_port() -> int:
@@ -99,7 +100,7 @@ class Playground:
 
     def effects(self) -> int:
         """How many effects there are at the destination."""
-        return int(self.counts()["effects"])
+        return int(self.counts()["total_effects"])
 
     def counts(self) -> dict[str, Any]:
         """What really happened at the destination."""

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    admin, callbacks, cancel, contract, conversation, destination, doctor, events, evidence,
-    explain, list, mcp, proposal, register, retention, review, review_many, serve, status, submit,
-    testbed, transfer, watch, webhook, work,
+    admin, backup, callbacks, cancel, contract, conversation, destination, doctor, events,
+    evidence, explain, list, mcp, proposal, register, retention, review, review_many, serve,
+    status, submit, testbed, transfer, watch, webhook, work,
 };
 use crate::failure::Failure;
 use crate::out::Out;
@@ -120,6 +120,9 @@ pub(crate) enum Command {
     /// Hold sends, look after a restore, purge and erase, bind outbox files
     #[command(subcommand, after_help = admin::HELP)]
     Admin(admin::Admin),
+    /// Copy the store's file while a server goes on with it
+    #[command(after_help = backup::HELP)]
+    Backup(backup::Args),
     /// Write the whole store into a file, to move it or to keep it
     #[command(after_help = transfer::EXPORT_HELP)]
     Export(transfer::ExportArgs),
@@ -206,6 +209,7 @@ impl Command {
             Self::Events(args) => events::run(args, config, out).await,
             Self::Hold(command) => retention::hold(command, config, out).await,
             Self::Admin(command) => admin::run(command, config, out).await,
+            Self::Backup(args) => backup::run(&args, config, out),
             Self::Export(args) => transfer::export(args, config, out).await,
             Self::Import(args) => transfer::import(args, config, out).await,
             Self::Migrate => transfer::migrate(config, out).await,

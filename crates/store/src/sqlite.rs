@@ -6,6 +6,7 @@
 //! looks for it), a tail that was lost within the last second, and a copy of the whole folder put back as a whole.
 //! Read `writer` for the way of a command and `open` for what is refused at start.
 
+mod backup;
 mod fault;
 mod graves;
 mod job;
@@ -59,6 +60,7 @@ use crate::shared::{self, Claims, Fence};
 use crate::texts::{Penned, sealed_change};
 use crate::{Answer, Store, StoreError, StoreErrorKind};
 
+pub use self::backup::backup;
 pub use self::transfer::export;
 pub use self::verify::Verified;
 pub use crate::keys::StoreKeys;

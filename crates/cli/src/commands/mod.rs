@@ -1,6 +1,7 @@
 //! The commands, a file per noun. Each says what it found and leaves every decision to the engine.
 
 pub(crate) mod admin;
+pub(crate) mod backup;
 pub(crate) mod callbacks;
 pub(crate) mod cancel;
 pub(crate) mod contract;

@@ -53,14 +53,14 @@ pub(crate) struct ImportArgs {
 }
 
 /// Where the store is, and its keys.
-struct Store {
-    place: Place,
+pub(super) struct Store {
+    pub(super) place: Place,
     keys: StoreKeys,
 }
 
 impl Store {
     /// `may_make` the keys of a new store.
-    fn find(config: Option<&Path>, may_make: bool) -> Result<Self, Failure> {
+    pub(super) fn find(config: Option<&Path>, may_make: bool) -> Result<Self, Failure> {
         if place::url().is_some() {
             return Err(Failure::usage(
                 "FACTUM_URL names a server, and this command opens the store itself",
@@ -86,7 +86,7 @@ impl Store {
         Ok(Self { place, keys })
     }
 
-    fn sqlite(&self) -> Result<SqliteOptions, Failure> {
+    pub(super) fn sqlite(&self) -> Result<SqliteOptions, Failure> {
         Ok(SqliteOptions::new(self.place.store()?, self.keys.clone()))
     }
 

@@ -6,6 +6,7 @@
 
 mod access;
 mod admin;
+mod backup;
 mod callbacks;
 mod contract;
 mod conversation;

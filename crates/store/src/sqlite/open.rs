@@ -253,7 +253,7 @@ fn refuse_lost_file(path: &Path, beside: Found, log_bytes: u64) -> Result<(), St
 }
 
 /// Makes an empty file that only its owner can read, before SQLite would make one that others can.
-fn create(path: &Path) -> Result<(), StoreError> {
+pub(super) fn create(path: &Path) -> Result<(), StoreError> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
     #[cfg(unix)]

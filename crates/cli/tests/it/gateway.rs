@@ -111,7 +111,7 @@ fn a_slow_tool_is_answered_early_and_is_called_once() {
         let mut host = wrapped(&folder, &bed, era, "timeout = \"20 s\"");
         let call = json!({"name": "make", "arguments": make("slow", "slow", "k")});
         let id = host.send("tools/call", call);
-        host.tool("list_recent_actions", json!({}));
+        host.until_recorded();
         host.notify(
             "notifications/cancelled",
             &json!({"requestId": id, "reason": "took too long"}),
@@ -139,10 +139,13 @@ fn a_slow_tool_is_answered_early_and_is_called_once() {
 // A server that dies, errs, asks or answers nonsense after it has acted: nothing is said that is not so, and nothing is done twice.
 #[test]
 fn a_server_that_misbehaves_after_acting_leaves_it_unknown() {
-    for behave in ["die_after", "error_after", "ask", "garbage"] {
+    for (at, behave) in ["die_after", "error_after", "ask", "garbage"]
+        .into_iter()
+        .enumerate()
+    {
         let bed = Bed::start();
         let folder = Folder::new();
-        let mut host = wrapped(&folder, &bed, Era::Legacy, "");
+        let mut host = wrapped(&folder, &bed, ERAS[at % 2], "");
         let result = host.tool("make", make("x", behave, "k"));
         assert_ne!(result["isError"], true, "{behave}: {result}");
         let rested = settled(&mut host, &result["structuredContent"]["id"]);
@@ -239,6 +242,98 @@ fn running(bed: &Bed) -> Vec<String> {
             .then_some(line)
     });
     commands.collect()
+}
+
+// B122, B124: a server over HTTP. Here it is one of our own, so that what it does is known.
+#[test]
+fn a_server_over_http_is_called_once_too() {
+    for era in ERAS {
+        let bed = Bed::with(&["--faults", "late_answer=1500,class=effect,n=1"]);
+        let folder = Folder::with(&bed);
+        let server = folder.serve();
+        let tools = "[servers.far.tools.perform_action]\nmode = \"action\"\n[servers.far.tools.cancel_action]\nmode = \"block\"";
+        let far = format!(
+            "[servers.far]\nurl = \"{}/mcp\"\nbearer = \"file:factum-data/admin.token\"\nread = [\"get_*\", \"list_*\"]\n{tools}\n",
+            server.address
+        );
+        folder.write("gateway.toml", &format!("{far}{}", configuration(&bed, "")));
+        let mut host = Host::of(
+            folder.command(&["mcp", "wrap", "--file", "gateway.toml", "--data", "data"]),
+            era,
+        );
+        let listed = host.ask("tools/list", json!({}));
+        let names: Vec<&str> = listed["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|tool| tool["name"].as_str())
+            .collect();
+        assert!(
+            names.contains(&"far__perform_action") && names.contains(&"bed__make"),
+            "{names:?}"
+        );
+        assert!(
+            !names.contains(&"far__cancel_action"),
+            "it is blocked: {names:?}"
+        );
+        let wish = json!({"destination": "bed", "operation": "key.sync", "payload": {"business": "far"}, "factum_request_key": "k", "wait_s": 20});
+        let first = host.tool("far__perform_action", wish.clone());
+        let again = host.tool("far__perform_action", wish);
+        assert_eq!(
+            again["_meta"]["dev.factum/action"]["outcome"], "already_done",
+            "{again}"
+        );
+        assert_eq!(
+            again["structuredContent"]["outcome"], "done",
+            "the tool's own result, as it was: {first}"
+        );
+        assert_eq!(bed.effects("far"), 1, "{era:?}");
+        let looked = host.tool("far__list_operations", json!({}));
+        assert!(
+            text(&looked).contains("key.sync"),
+            "a read is passed on: {looked}"
+        );
+        let blocked = host.send(
+            "tools/call",
+            json!({"name": "far__cancel_action", "arguments": {"id": "x"}}),
+        );
+        assert_eq!(host.answer(blocked)["error"]["code"], -32_602);
+        host.close();
+        server.stop();
+    }
+}
+
+#[test]
+fn where_the_operator_wants_a_key_a_call_without_one_is_refused() {
+    let bed = Bed::start();
+    let folder = Folder::new();
+    let mut host = wrapped(
+        &folder,
+        &bed,
+        Era::Modern,
+        "[servers.bed.tools.make]\nrequire_key = true",
+    );
+    let refused = host.tool("make", json!({"business": "n"}));
+    assert_eq!(
+        (outcome(&refused), &refused["isError"]),
+        ("refused", &json!(true))
+    );
+    assert_eq!(bed.effects("n"), 0);
+    host.close();
+    let mut host = wrapped(
+        &folder,
+        &bed,
+        Era::Modern,
+        "[servers.bed.tools.make]\nkey = \"thing/{args.business}\"",
+    );
+    host.tool("make", json!({"business": "n"}));
+    let again = host.tool("make", json!({"business": "n"}));
+    assert_eq!(
+        again["_meta"]["dev.factum/action"]["request_key"], "thing/n",
+        "{again}"
+    );
+    assert_eq!(bed.effects("n"), 1);
+    host.close();
 }
 
 #[test]

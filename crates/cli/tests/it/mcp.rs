@@ -90,8 +90,7 @@ fn calls_that_are_cancelled_and_made_again_make_one_effect() {
         let mut host = Host::start(&folder, era);
         for _ in 0..4 {
             let id = host.send("tools/call", json!({"name": "perform_action", "arguments": sync("c", json!({"request_key": "k", "wait_s": 20}))}));
-            // Something of it is done before the cancel: another question is answered in between.
-            host.tool("list_recent_actions", json!({}));
+            host.until_recorded();
             host.notify(
                 "notifications/cancelled",
                 &json!({"requestId": id, "reason": "took too long"}),

@@ -12,6 +12,8 @@ mod byte_noise;
 mod bytes;
 mod cuts;
 mod inside;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod phases;
 mod proxy;
 mod reuse;

@@ -6,7 +6,7 @@ use std::process::{ChildStdin, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::{Child, Folder};
+use crate::support::{Child, Folder, PATIENCE};
 
 /// Which rules the host follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,6 +136,18 @@ impl Host {
     /// The result of a tool.
     pub(crate) fn tool(&mut self, name: &str, arguments: Value) -> Value {
         self.ask("tools/call", json!({"name": name, "arguments": arguments}))
+    }
+
+    /// Waits until an action is recorded: what is cancelled before that is no action.
+    pub(crate) fn until_recorded(&mut self) {
+        let deadline = std::time::Instant::now() + PATIENCE;
+        loop {
+            let listed = self.tool("list_recent_actions", json!({}));
+            if listed["structuredContent"]["actions"] != json!([]) {
+                return;
+            }
+            assert!(std::time::Instant::now() < deadline, "nothing is recorded");
+        }
     }
 
     /// Closes the pipe, and waits for the end.

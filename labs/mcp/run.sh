@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# run.sh: the official MCP clients of the Python and TypeScript SDKs, the Inspector and the conformance suite against the server, and the gateway before
+# a server that was written with the Python SDK and one from npm. Effects are counted where they happen. FACTUM names the command; with the
+# word `install` it installs what is needed under LAB_CACHE, and does no more.
+here=$(cd "$(dirname "$0")" && pwd); . "$here/../lib.sh"
+lab_venv mcp-python mcp==2.3.0
+lab_npm mcp-node @modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/inspector@0.15.0 @modelcontextprotocol/conformance@0.1.16 \
+  @modelcontextprotocol/server-filesystem@2026.8.31 node@22.23.3
+if [ "${1:-}" = install ]; then exit 0; fi
+factum=$(realpath "${FACTUM:?names the command factum}")
+python=$LAB_CACHE/mcp-python/bin/python modules=$LAB_CACHE/mcp-node/node_modules
+node=$modules/node/bin/node
+
+folder=$(mktemp -d) children=()
+finish() { for child in "${children[@]}"; do kill "$child" 2>/dev/null || true; done; wait; rm -rf "$folder"; }
+trap finish EXIT
+cd "$folder"
+said() {               # said FILE NAME: a member of the first line of a file, once it is there
+  local i
+  for i in $(seq 300); do
+    if [ -s "$1" ]; then python3 -c 'import json, sys; print(json.loads(open(sys.argv[1]).readline())[sys.argv[2]])' "$1" "$2"; return; fi
+    sleep 0.1
+  done
+  echo "$1 stays empty" >&2; return 1
+}
+
+"$factum" testbed --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --json >bed &
+children+=($!)
+cat >factum.toml <<CONF
+[destinations.bed]
+provider = "testbed"
+base = "$(said bed address)"
+account = "testbed"
+CONF
+cat >gateway.toml <<CONF
+[servers.tracker]
+command = ["$python", "$here/tracker.py"]
+read = ["search_*"]
+[servers.tracker.tools.create_ticket]
+marker = { argument = "body", style = "line" }
+lookup = { tool = "search_tickets", arguments = { text = "{marker}" }, items = "/tickets", receipt = "/number", complete = true }
+receipt = "/number"
+processing_max = "5 s"
+by = "the lab"
+reason = "the tracker forgets nothing"
+CONF
+"$factum" serve --listen 127.0.0.1:0 --json >served 2>serve.log &
+children+=($!)
+BED=$(said bed admin) FACTUM_URL=$(said served address); export BED FACTUM_URL
+token=$(cat factum-data/admin.token)
+
+"$python" "$here/clients.py" "$factum" "$folder"
+cp "$here"/clients.mjs "$here"/door.mjs "$folder"; ln -s "$modules" "$folder/node_modules"
+"$node" clients.mjs "$factum" "$folder" "$modules/@modelcontextprotocol/server-filesystem/dist/index.js"
+
+# The Inspector lists and calls, as a person would with it.
+inspect() { FACTUM_TOKEN=$token "$node" "$modules/@modelcontextprotocol/inspector-cli/build/index.js" "$factum" mcp serve "$@"; }
+inspect --method tools/list | grep -q '"perform_action"'
+inspect --method tools/call --tool-name list_operations | grep -q 'key.sync'
+echo "inspector: ok"
+
+# The suite's scenarios for what the server has; the others are about tools and prompts of its own that a server would have to bring.
+"$node" door.mjs "$FACTUM_URL" "$token" >door & children+=($!)
+for _ in $(seq 100); do [ -s door ] && break; sleep 0.1; done
+for scenario in server-initialize ping tools-list resources-list dns-rebinding-protection; do
+  "$node" "$modules/@modelcontextprotocol/conformance/dist/index.js" server --url "http://127.0.0.1:$(cat door)/mcp" --scenario "$scenario" >"conformance-$scenario.log" 2>&1 ||
+    { tail -n 40 "conformance-$scenario.log" | cut -c1-300; echo "conformance, $scenario: failed"; exit 1; }
+  echo "conformance, $scenario: ok"
+done

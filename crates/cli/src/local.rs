@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use factum::conversations::{Conversations, CorrectionFilter};
+use factum::seal_keys::Custody;
 use factum::statements::Audience;
 use factum::teller::Teller;
 use factum::view::{EvidenceView, NextView, rfc3339};
@@ -41,13 +42,17 @@ pub(crate) struct Local {
 }
 
 /// Opens the store that the configuration names; its lock is held from then on.
-pub(crate) fn open_store(place: &Place) -> Result<(Opened, factum_engine::Keys), Failure> {
+pub(crate) fn open_store(place: &Place) -> Result<(Opened, factum_engine::Keys, Custody), Failure> {
     let path = place.store()?;
     let home = place.home()?;
     home.create()?;
     let keys = home.keys(&path)?;
-    let opened = SqliteStore::open(SqliteOptions::new(&path, StoreKeys(keys.checksum())))?;
-    Ok((opened, keys))
+    let custody = Custody::of(&home, place.config.store.seal)?;
+    let options = SqliteOptions {
+        seals: custody.seals(),
+        ..SqliteOptions::new(&path, StoreKeys(keys.checksum()))
+    };
+    Ok((SqliteStore::open(options)?, keys, custody))
 }
 
 impl Local {
@@ -56,7 +61,8 @@ impl Local {
         let teller = Teller::of(&place.config)?;
         let catalogue = setup::catalogue(&place.config)?;
         let destinations = setup::destinations(&place.config, &catalogue)?;
-        let (opened, keys) = open_store(place)?;
+        let (opened, keys, custody) = open_store(place)?;
+        custody.settle(&opened.store).await?;
         let store = Arc::new(opened.store);
         let seen: Arc<dyn Store> = if carries {
             store.clone()

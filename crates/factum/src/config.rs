@@ -77,6 +77,19 @@ pub struct StoreConfig {
     pub flush: Flush,
     /// What a standby of PostgreSQL that takes over may lack.
     pub standby: Standby,
+    /// Whether content is sealed before it is written.
+    pub seal: Seal,
+}
+
+/// `store.seal`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Seal {
+    /// With the newest key of `keys/seal/`; the first start makes one.
+    #[default]
+    On,
+    /// It is written in clear. What is sealed already stays readable.
+    Off,
 }
 
 /// `store.flush`.
@@ -343,6 +356,7 @@ impl Default for StoreConfig {
             prepared: None,
             flush: Flush::default(),
             standby: Standby::default(),
+            seal: Seal::default(),
         }
     }
 }

@@ -113,14 +113,17 @@ impl Home {
     /// Secrets that others can read, as findings for `doctor`.
     #[must_use]
     pub fn readable_by_others(&self) -> Vec<PathBuf> {
-        let files = [self.token_file(), self.key_file()];
+        let mut files = vec![self.token_file(), self.key_file()];
+        let folder = self.root.join("keys").join("seal");
+        let seals = fs::read_dir(folder).into_iter().flatten();
+        files.extend(seals.flatten().map(|entry| entry.path()));
         let open = |file: &PathBuf| {
             fs::metadata(file).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0)
         };
         files.into_iter().filter(open).collect()
     }
 
-    fn make(&self, folder: &Path) -> Result<(), Problem> {
+    pub(crate) fn make(&self, folder: &Path) -> Result<(), Problem> {
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -138,7 +141,7 @@ fn read_if_there(file: &Path) -> Result<Option<String>, Problem> {
     }
 }
 
-fn write_new(file: &Path, text: &str) -> Result<(), Problem> {
+pub(crate) fn write_new(file: &Path, text: &str) -> Result<(), Problem> {
     let mut open = OpenOptions::new()
         .write(true)
         .create_new(true)
@@ -150,7 +153,7 @@ fn write_new(file: &Path, text: &str) -> Result<(), Problem> {
         .map_err(|error| cannot("write", file, &error))
 }
 
-fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Problem {
+pub(crate) fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Problem {
     let rule = format!("cannot {what} {}: {error}", path.display());
     Problem::new(
         Code::BadConfig,
@@ -160,7 +163,7 @@ fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Problem {
     )
 }
 
-fn random_bytes() -> Result<[u8; 32], Problem> {
+pub(crate) fn random_bytes() -> Result<[u8; 32], Problem> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|error| {
         let rule = format!("the operating system gives no random bytes: {error}");
@@ -174,11 +177,11 @@ fn random_bytes() -> Result<[u8; 32], Problem> {
     Ok(bytes)
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn parse_key(text: &str) -> Option<[u8; 32]> {
+pub(crate) fn parse_key(text: &str) -> Option<[u8; 32]> {
     let text = text.trim();
     if text.len() != 64 || !text.is_ascii() {
         return None;

@@ -50,6 +50,8 @@ mod pickup;
 pub mod postgres;
 pub mod proposals;
 pub mod retention;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub mod seal_keys;
 pub mod setup;
 pub mod start;
 pub mod statements;
@@ -120,6 +122,8 @@ struct Inner {
     purger: retention::Purger,
     ways: webhooks::Ways,
     config: Config,
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
+    keeper: Option<seal_keys::Keeper>,
     #[cfg(feature = "sqlite")]
     pickups: std::sync::Mutex<Vec<outbox::Pickup>>,
     #[cfg(feature = "sqlite")]
@@ -415,6 +419,10 @@ impl Factum {
         self.inner.webhooks.stop();
         self.inner.purger.stop();
         self.inner.feed.stop();
+        #[cfg(any(feature = "sqlite", feature = "postgres"))]
+        if let Some(keeper) = &self.inner.keeper {
+            keeper.stop();
+        }
         #[cfg(feature = "sqlite")]
         self.inner
             .pickups

@@ -18,6 +18,8 @@ use crate::home::Home;
 #[cfg(feature = "postgres")]
 use crate::postgres::Pickup;
 use crate::retention::{self, Purger};
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+use crate::seal_keys::{Custody, Keeper};
 use crate::teller::Teller;
 use crate::webhooks::{Ways, Webhooks};
 use crate::{Factum, Inner, setup};
@@ -142,6 +144,8 @@ impl Builder {
         carry(&mut destinations, self.carriers)?;
         let opened = open(self.place, self.keys, &config).await?;
         let retention = retention::of(&config);
+        #[cfg(any(feature = "sqlite", feature = "postgres"))]
+        let keeper = (opened.custody).map(|custody| Keeper::start(opened.store.clone(), custody));
         let options = Options {
             store: opened.store,
             transport: Box::new(|clock| Arc::new(HttpTransport::new(clock)) as Arc<dyn Transport>),
@@ -180,6 +184,8 @@ impl Builder {
                 purger,
                 ways,
                 config,
+                #[cfg(any(feature = "sqlite", feature = "postgres"))]
+                keeper,
                 #[cfg(feature = "sqlite")]
                 pickups: std::sync::Mutex::new(Vec::new()),
                 #[cfg(feature = "sqlite")]
@@ -217,6 +223,8 @@ fn carry(
 struct Opened {
     store: Arc<dyn Store>,
     keys: Keys,
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
+    custody: Option<Custody>,
     former_workers_gone_at: Option<Timestamp>,
     clock_in_doubt: bool,
     #[cfg(feature = "sqlite")]
@@ -230,7 +238,7 @@ struct Opened {
 const CLOCK_BEHIND_MAX: factum_core::Span = factum_core::Span::from_secs(30);
 
 async fn open(place: Place, keys: Option<Keys>, config: &Config) -> Result<Opened, Problem> {
-    #[cfg(not(feature = "postgres"))]
+    #[cfg(not(any(feature = "sqlite", feature = "postgres")))]
     let _ = config;
     match place {
         #[cfg(feature = "sqlite")]
@@ -239,7 +247,13 @@ async fn open(place: Place, keys: Option<Keys>, config: &Config) -> Result<Opene
             let home = Home::beside(&path);
             home.create()?;
             let keys = keys.map_or_else(|| home.keys(&path), Ok)?;
-            let opened = SqliteStore::open(SqliteOptions::new(&path, StoreKeys(keys.checksum())))?;
+            let custody = Custody::of(&home, config.store.seal)?;
+            let options = SqliteOptions {
+                seals: custody.seals(),
+                ..SqliteOptions::new(&path, StoreKeys(keys.checksum()))
+            };
+            let opened = SqliteStore::open(options)?;
+            custody.settle(&opened.store).await?;
             if let Some(why) = &opened.restored_because {
                 tracing::warn!(%why, "nothing is sent until an operator has looked and runs `factum admin release`");
             }
@@ -247,6 +261,7 @@ async fn open(place: Place, keys: Option<Keys>, config: &Config) -> Result<Opene
             Ok(Opened {
                 store: sqlite.clone(),
                 keys,
+                custody: Some(custody),
                 former_workers_gone_at: Some(opened.former_workers_gone_at),
                 clock_in_doubt: opened.clock_behind > CLOCK_BEHIND_MAX,
                 sqlite: Some(sqlite),
@@ -261,8 +276,10 @@ async fn open(place: Place, keys: Option<Keys>, config: &Config) -> Result<Opene
             home.create()?;
             // Whether these are the store's keys, the store itself knows.
             let keys = keys.map_or_else(|| home.keys(Path::new("")), Ok)?;
-            let options = postgres_options(url, &keys, &home, config);
+            let custody = Custody::of(&home, config.store.seal)?;
+            let options = postgres_options(url, &keys, (&home, &custody), config);
             let postgres = Arc::new(PostgresStore::open(options).await?);
+            custody.settle(postgres.as_ref()).await?;
             if let Some(why) = postgres.restored_because() {
                 tracing::warn!(%why, "nothing is sent until an operator has looked and runs `factum admin release`");
             }
@@ -274,6 +291,7 @@ async fn open(place: Place, keys: Option<Keys>, config: &Config) -> Result<Opene
             Ok(Opened {
                 store: postgres.clone(),
                 keys,
+                custody: Some(custody),
                 former_workers_gone_at: None,
                 clock_in_doubt: false,
                 #[cfg(feature = "sqlite")]
@@ -284,6 +302,8 @@ async fn open(place: Place, keys: Option<Keys>, config: &Config) -> Result<Opene
         Place::Memory => Ok(Opened {
             store: Arc::new(factum_store::MemoryStore::new(factum_store::system_clock())),
             keys: keys.map_or_else(random_keys, Ok)?,
+            #[cfg(any(feature = "sqlite", feature = "postgres"))]
+            custody: None,
             former_workers_gone_at: None,
             clock_in_doubt: false,
             #[cfg(feature = "sqlite")]
@@ -298,7 +318,7 @@ async fn open(place: Place, keys: Option<Keys>, config: &Config) -> Result<Opene
 fn postgres_options(
     url: String,
     keys: &Keys,
-    home: &Home,
+    (home, custody): (&Home, &Custody),
     config: &Config,
 ) -> factum_store::postgres::Options {
     use crate::config;
@@ -317,6 +337,7 @@ fn postgres_options(
             config::Flush::Lane => Flush::Lane,
             config::Flush::Each => Flush::Each,
         },
+        seals: custody.seals(),
         ..Options::new(url, StoreKeys(keys.checksum()))
     }
 }

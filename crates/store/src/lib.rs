@@ -6,8 +6,12 @@
 
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod cache;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod chain;
 pub mod clock;
 mod digest;
+#[cfg(feature = "postgres")]
+mod effect;
 #[cfg(all(any(feature = "sqlite", feature = "postgres"), not(fuzzing)))]
 mod encoding;
 // A fuzzer has to reach what is nobody else's business.
@@ -62,7 +66,7 @@ pub use purge::{
 pub use record::{
     Action, Admission, Admitted, Approved, AskedBy, Claim, Claimed, Committed, Content,
     Conversation, Due, FOR_WORKERS, Filter, IMPORTED_AT, MemberHash, NextRow, RETIRED, Record,
-    Recorded, Reserved, Restore, TwinGuard,
+    Recorded, Reseal, Reserved, Restore, TwinGuard,
 };
 pub use register::{Change, Changed, Entry, EntryFilter, EntryKey, EntryVersion, Kind, Registered};
 pub use report::{Delivered, KeptReport, Name, Reading, Report, ReportFilter, ReportId, Site};
@@ -277,9 +281,28 @@ pub trait Store: Send + Sync + 'static {
         Box::pin(std::future::ready(Ok(0)))
     }
 
+    /// Takes what was overwritten or taken away out of the store's files, so that no copy of them holds it any more; gives how many bytes
+    /// they are smaller. Takes as long as the store is large, and nothing is written meanwhile.
+    fn scour(&self) -> Answer<'_, u64> {
+        Box::pin(std::future::ready(Ok(0)))
+    }
+
     /// The tenants that wait at a destination for it to say what became of an action of theirs: accepted or unknown, with the
     /// next step `wait`. In order, each once.
     fn who_waits(&self, destination: String) -> Answer<'_, Vec<String>>;
+
+    /// How many rows are sealed with this key; with `None`, how many stand in clear. Reads every row. A store in memory has none.
+    fn sealed_rows(&self, key: Option<u32>) -> Answer<'_, u64> {
+        let _ = key;
+        Box::pin(std::future::ready(Ok(0)))
+    }
+
+    /// Seals the next rows anew with the newest key, at most about `limit` of one kind; gives where to go on, `None` at the end.
+    /// Damaged rows are left as they are.
+    fn reseal(&self, from: Reseal, limit: usize) -> Answer<'_, Option<Reseal>> {
+        let _ = (from, limit);
+        Box::pin(std::future::ready(Ok(None)))
+    }
 
     /// A store-wide setting, such as `paused`.
     fn setting(&self, name: &str) -> Answer<'_, Option<String>>;

@@ -20,6 +20,7 @@ mod purge;
 mod read;
 mod register;
 mod reports;
+mod reseal;
 mod row;
 mod schema;
 mod session;
@@ -44,15 +45,18 @@ use self::clock::{Anchored, Local};
 use self::continuity::Continuity;
 use self::pool::{Connections, Does};
 use crate::cache::Cache;
+use crate::chain::Chains;
 use crate::clock::{Clock, RisingClock};
 use crate::meter::Meter;
 use crate::notice::Notices;
 use crate::purge::{Purge, Purged, Remains, ScopeRow, SettledPage};
 use crate::record::{
-    Admission, Admitted, Claim, Claimed, Committed, Due, Filter, NextRow, Record, Recorded, Restore,
+    Admission, Admitted, Claim, Claimed, Committed, Due, Filter, NextRow, Record, Recorded, Reseal,
+    Restore,
 };
 use crate::register::{Change, Entry, EntryFilter, EntryKey, EntryVersion, Kind, Registered};
 use crate::report::{Delivered, KeptReport, Name, Report, ReportFilter};
+use crate::seal::Seals;
 use crate::shared::Fence;
 use crate::{Answer, Store, StoreError, StoreErrorKind};
 
@@ -69,6 +73,8 @@ pub struct Options {
     pub url: String,
     /// The secret that the store's keys are recognised by: the same for all workers.
     pub keys: StoreKeys,
+    /// Seals content before it is written; the same ring for all workers.
+    pub seals: Seals,
     /// Connections at the most.
     pub connections: usize,
     /// How long a connection and an answer are waited for.
@@ -87,12 +93,13 @@ pub struct Options {
 }
 
 impl Options {
-    /// The defaults: ten connections, five seconds, the database's clock.
+    /// The defaults: ten connections, five seconds, the database's clock, nothing sealed.
     #[must_use]
     pub fn new(url: impl Into<String>, keys: StoreKeys) -> Self {
         Self {
             url: url.into(),
             keys,
+            seals: Seals::off(),
             connections: 10,
             patience: Duration::from_secs(5),
             prepared: None,
@@ -116,6 +123,8 @@ struct Inner {
     anchored: Anchored,
     given: Option<RisingClock>,
     cache: Mutex<Cache>,
+    seals: Seals,
+    chains: Chains,
 }
 
 /// What the cache may take, in bytes.
@@ -170,6 +179,8 @@ impl PostgresStore {
                 .clock
                 .map(|clock| RisingClock::new(clock, Timestamp::EARLIEST)),
             cache: Mutex::new(Cache::new(CACHE)),
+            seals: options.seals,
+            chains: Chains::new(&options.keys),
         };
         let store = inner.check_keys(&options.keys).await?;
         let connection = inner.connections.one(OPENING).await?;
@@ -595,6 +606,18 @@ impl Store for PostgresStore {
 
     fn who_waits(&self, destination: String) -> Answer<'_, Vec<String>> {
         Box::pin(self.inner.who_waits(destination))
+    }
+
+    fn sealed_rows(&self, key: Option<u32>) -> Answer<'_, u64> {
+        Box::pin(self.inner.sealed_rows(key))
+    }
+
+    fn reseal(&self, from: Reseal, limit: usize) -> Answer<'_, Option<Reseal>> {
+        Box::pin(self.inner.reseal(from, limit))
+    }
+
+    fn scour(&self) -> Answer<'_, u64> {
+        Box::pin(self.inner.scour())
     }
 
     fn setting(&self, name: &str) -> Answer<'_, Option<String>> {

@@ -193,6 +193,8 @@ pub struct Record {
     pub next: NextRow,
     /// A later action on the same subject was recorded, as of reading this (R14).
     pub overtaken: bool,
+    /// The last link of the hash chain over its evidence. None in memory, and for actions of versions that made none.
+    pub chain: Option<[u8; 32]>,
 }
 
 impl Record {
@@ -330,6 +332,25 @@ pub struct Restore {
     pub at: Timestamp,
     /// Who released it, and when; effect requests are held until then.
     pub released: Option<(String, Timestamp)>,
+}
+
+/// Where sealing rows anew goes on: behind an action, an entry (kind, tenant, id) or a report's number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reseal {
+    /// Behind this action, or at the first.
+    Actions(Option<ActionId>),
+    /// Behind this entry, or at the first.
+    Entries(Option<(String, String, String)>),
+    /// Behind the report with this number.
+    Reports(u64),
+    /// At what came after actions were taken away.
+    Late,
+}
+
+impl Default for Reseal {
+    fn default() -> Self {
+        Self::Actions(None)
+    }
 }
 
 /// The text of an identity in listings: the key itself, or source, id and effect of an event.

@@ -24,6 +24,9 @@ const SEALED: &str = "~1:";
 /// What a plain text is written behind that could be taken for a sealed one. Only foreign bytes can: JSON begins otherwise.
 const PLAIN: &str = "~0:";
 
+/// The setting that says which keys a store was sealed with.
+pub const SEALED_WITH: &str = "sealed_with";
+
 /// The number of a key: later keys have higher numbers.
 pub type KeyNumber = u32;
 
@@ -52,6 +55,14 @@ impl Ring {
         self.keys.keys().copied().collect()
     }
 
+    /// What may be remembered of a key, to tell later that it is the same.
+    #[must_use]
+    pub fn check(&self, number: KeyNumber) -> Option<String> {
+        let key = self.keys.get(&number)?;
+        let hash = blake3::derive_key("factum store 2026 seal key check v1", key);
+        Some(hash[..8].iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
     /// The key that seals; `None` where nothing is sealed.
     #[must_use]
     pub fn newest(&self) -> Option<KeyNumber> {
@@ -67,6 +78,7 @@ type Source = dyn Fn() -> Result<Ring, String> + Send + Sync;
 pub struct Seals {
     ring: Arc<RwLock<Ring>>,
     source: Arc<Source>,
+    only_opening: bool,
 }
 
 impl fmt::Debug for Seals {
@@ -131,6 +143,7 @@ impl Seals {
         Self {
             ring: Arc::new(RwLock::new(ring.clone())),
             source: Arc::new(move || Ok(ring.clone())),
+            only_opening: false,
         }
     }
 
@@ -145,7 +158,23 @@ impl Seals {
         Ok(Self {
             ring: Arc::new(RwLock::new(ring)),
             source: Arc::new(source),
+            only_opening: false,
         })
+    }
+
+    /// With the same ring: what is sealed is opened, and nothing more is sealed.
+    #[must_use]
+    pub fn only_opening(self) -> Self {
+        Self {
+            only_opening: true,
+            ..self
+        }
+    }
+
+    /// Whether what is written is sealed, once there is a key.
+    #[must_use]
+    pub fn seals(&self) -> bool {
+        !self.only_opening
     }
 
     /// Reads the ring anew: from then on its newest key seals. Gives the ring.
@@ -169,13 +198,7 @@ impl Seals {
 
     /// The text as it is written at this place.
     pub(crate) fn seal<'t>(&self, place: &Place, text: &'t str) -> Cow<'t, str> {
-        let newest = {
-            let ring = self.ring.read().unwrap_or_else(PoisonError::into_inner);
-            ring.keys
-                .last_key_value()
-                .map(|(number, key)| (*number, *key))
-        };
-        match newest {
+        match self.newest() {
             Some((number, key)) => Cow::Owned(sealed(&key, number, place, text.as_bytes())),
             None if text.starts_with('~') => Cow::Owned(format!("{PLAIN}{text}")),
             None => Cow::Borrowed(text),
@@ -184,12 +207,24 @@ impl Seals {
 
     /// The same for bytes.
     pub(crate) fn seal_bytes<'t>(&self, place: &Place, bytes: &'t [u8]) -> Cow<'t, [u8]> {
-        let ring = self.ring();
-        match ring.keys.last_key_value() {
-            Some((number, key)) => Cow::Owned(sealed(key, *number, place, bytes).into_bytes()),
+        match self.newest() {
+            Some((number, key)) => Cow::Owned(sealed(&key, number, place, bytes).into_bytes()),
             None if bytes.starts_with(b"~") => Cow::Owned([PLAIN.as_bytes(), bytes].concat()),
             None => Cow::Borrowed(bytes),
         }
+    }
+
+    /// The key that seals.
+    fn newest(&self) -> Option<(KeyNumber, [u8; 32])> {
+        let ring = self.ring.read().unwrap_or_else(PoisonError::into_inner);
+        let newest = ring.keys.last_key_value().filter(|_| self.seals());
+        newest.map(|(number, key)| (*number, *key))
+    }
+
+    /// Whether what is written is sealed now.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn is_sealing(&self) -> bool {
+        self.newest().is_some()
     }
 
     /// The text that was written at this place, or what is wrong with it, for people.
@@ -235,6 +270,14 @@ impl Seals {
         key.ok_or_else(|| {
             format!("is sealed with key {number}, which is not here; put it back from a backup")
         })
+    }
+}
+
+/// By what the rows that are sealed with a key are found, or with `None` those in clear: a pattern, and whether a text is like it.
+pub(crate) fn pattern(key: Option<KeyNumber>) -> (String, bool) {
+    match key {
+        Some(number) => (format!("{SEALED}{number}:%"), true),
+        None => (format!("{SEALED}%"), false),
     }
 }
 

@@ -344,6 +344,7 @@ pub(crate) fn admitted(
         version: 1,
         next: admission.next,
         overtaken: false,
+        chain: None,
     };
     let news = Glance::news(None, Glance::of(&record));
     (record, evidence, news)

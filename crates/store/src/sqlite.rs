@@ -21,6 +21,7 @@ mod purge;
 mod readers;
 mod register;
 mod reports;
+mod reseal;
 mod row;
 mod schema;
 mod shrink;
@@ -51,7 +52,8 @@ use crate::meter::Meter;
 use crate::notice::Notices;
 use crate::purge::{Purge, Purged, Remains, ScopeRow, SettledPage};
 use crate::record::{
-    Admission, Admitted, Claim, Claimed, Committed, Due, Filter, NextRow, Record, Recorded, Restore,
+    Admission, Admitted, Claim, Claimed, Committed, Due, Filter, NextRow, Record, Recorded, Reseal,
+    Restore,
 };
 use crate::register::{Change, Entry, EntryFilter, EntryKey, EntryVersion, Registered};
 use crate::report::{Delivered, KeptReport, Name, Report, ReportFilter};
@@ -61,6 +63,7 @@ use crate::texts::{Penned, sealed_change};
 use crate::{Answer, Store, StoreError, StoreErrorKind};
 
 pub use self::backup::backup;
+pub use self::reseal::count_sealed_rows;
 pub use self::transfer::export;
 pub use self::verify::Verified;
 pub use crate::keys::StoreKeys;
@@ -579,6 +582,31 @@ impl Store for SqliteStore {
         const DOING: &str = "looking who waits";
         self.readers.ask(DOING, move |reader| {
             reader.plain(DOING, |conn| readers::who_waits(conn, &destination))
+        })
+    }
+
+    fn sealed_rows(&self, key: Option<u32>) -> Answer<'_, u64> {
+        const DOING: &str = "counting sealed rows";
+        self.readers.ask(DOING, move |reader| {
+            reader.plain(DOING, |conn| reseal::sealed_rows(conn, key))
+        })
+    }
+
+    fn reseal(&self, from: Reseal, limit: usize) -> Answer<'_, Option<Reseal>> {
+        self.command(
+            (reseal::SEALING, Kind::Writes),
+            move |work| reseal::reseal(work, from, limit),
+            |_, _| {},
+        )
+    }
+
+    fn scour(&self) -> Answer<'_, u64> {
+        const DOING: &str = reseal::SCOURING;
+        let (answer, answered) = channel();
+        let sent = self.send(DOING, Message::Scour(answer));
+        Box::pin(async move {
+            sent?;
+            answered.await.unwrap_or_else(|_| Err(stopped(DOING)))
         })
     }
 

@@ -2,6 +2,7 @@
 
 use factum_core::{ActionId, Evidence, Fact};
 
+use crate::chain::{self, FactHash};
 use crate::encoding::{fact_text, head_text, read_fact, read_readings, readings_text};
 use crate::record::Action;
 use crate::register::{Change, EntryKey};
@@ -53,43 +54,79 @@ impl ActionTexts {
     }
 }
 
-/// Facts about an action, and their texts as they are written, in one order.
+/// Facts about an action, their texts as they are written, and what stands for them in the chain, in one order.
 pub(crate) struct Penned {
     pub(crate) facts: Vec<Fact>,
     pub(crate) texts: Vec<String>,
+    pub(crate) hashes: Vec<FactHash>,
 }
 
 impl Penned {
     /// Seals facts: in the task that has them, where it can be.
     pub(crate) fn of(seals: &Seals, id: ActionId, facts: Vec<Fact>) -> Self {
-        let seal = |fact: &Fact| {
-            let place = Place::of_action(FACT, id);
-            seals.seal(&place, &fact_text(fact)).into_owned()
+        let place = Place::of_action(FACT, id);
+        let pen = |fact: &Fact| {
+            let text = fact_text(fact);
+            (
+                seals.seal(&place, &text).into_owned(),
+                chain::text_hash(&text),
+            )
         };
-        let texts = facts.iter().map(seal).collect();
-        Self { facts, texts }
+        let (texts, hashes) = facts.iter().map(pen).unzip();
+        Self {
+            facts,
+            texts,
+            hashes,
+        }
     }
 }
 
-/// The texts of a log, in its order.
+/// A log, as it is written.
+pub(crate) fn penned_log(seals: &Seals, id: ActionId, evidence: &[Evidence]) -> Penned {
+    Penned::of(
+        seals,
+        id,
+        evidence.iter().map(|one| one.fact.clone()).collect(),
+    )
+}
+
+/// The texts of evidence alone.
 pub(crate) fn sealed_facts(seals: &Seals, id: ActionId, evidence: &[Evidence]) -> Vec<String> {
-    let facts = evidence.iter().map(|one| one.fact.clone()).collect();
-    Penned::of(seals, id, facts).texts
+    penned_log(seals, id, evidence).texts
+}
+
+/// A fact's text, as it is written.
+pub(crate) fn sealed_fact(seals: &Seals, id: ActionId, text: &str) -> String {
+    let place = Place::of_action(FACT, id);
+    seals.seal(&place, text).into_owned()
+}
+
+/// The text of a fact.
+pub(crate) fn opened_fact_text(
+    seals: &Seals,
+    id: ActionId,
+    written: String,
+) -> Result<String, Damage> {
+    seals.open(&Place::of_action(FACT, id), written)
 }
 
 /// The fact in a written text.
 pub(crate) fn opened_fact(seals: &Seals, id: ActionId, written: String) -> Result<Fact, Damage> {
-    let text = seals.open(&Place::of_action(FACT, id), written)?;
+    let text = opened_fact_text(seals, id, written)?;
     read_fact(&text).map_err(|how| format!("is of another make: {how}"))
 }
 
 /// A change of the register with its body as it is written.
 pub(crate) fn sealed_change(seals: &Seals, change: &Change) -> Change {
-    let body = seals.seal(&Place::of_entry(&change.key), &change.body);
     Change {
-        body: body.into_owned(),
+        body: sealed_body(seals, &change.key, &change.body),
         ..change.clone()
     }
+}
+
+/// The body of an entry, as it is written.
+pub(crate) fn sealed_body(seals: &Seals, key: &EntryKey, body: &str) -> String {
+    seals.seal(&Place::of_entry(key), body).into_owned()
 }
 
 /// The body of an entry, or of a version of it.

@@ -21,13 +21,15 @@ use crate::keys::StoreKeys;
 use crate::record::{IMPORTED_AT, NextRow, RETIRED, Record, Restore};
 use crate::register::{Changed, Entry, EntryKey, EntryVersion, Kind};
 use crate::report::{KeptReport, Report, ReportId, Site};
+use crate::seal::SEALED_WITH;
 use crate::{StoreError, StoreErrorKind};
 
 /// The form of the lines.
 const FORMAT: u32 = 1;
 
-/// Settings that belong to a place, and are not moved: `origin` is the cluster that a database is on.
-const LEFT_BEHIND: [&str; 3] = [RETIRED, IMPORTED_AT, "origin"];
+/// Settings that belong to a place, and are not moved: `origin` is the cluster that a database is on. What is moved is sealed anew where
+/// it comes to.
+const LEFT_BEHIND: [&str; 4] = [RETIRED, IMPORTED_AT, SEALED_WITH, "origin"];
 
 /// How far the clock here may run behind the last instant of what is moved (R11).
 const BEHIND_MAX: Span = Span::from_secs(30);
@@ -250,6 +252,7 @@ impl ActionLine {
         let record = Record {
             known: Known::fold(&evidence),
             overtaken: false,
+            chain: None,
             action,
             version: self.version,
             next: NextRow {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use comfy_table::Cell;
 use serde_json::{Value, json};
 
-use super::retention;
+use super::{keys, retention};
 use crate::access::{Access, Purpose};
 use crate::failure::Failure;
 use crate::out::Out;
@@ -50,6 +50,9 @@ pub(crate) enum Admin {
     },
     /// Erase the content of somebody's settled actions; identity and evidence stay
     Erase(retention::EraseArgs),
+    /// The keys that content is sealed with: list, rotate, retire
+    #[command(subcommand, after_help = keys::HELP)]
+    Keys(keys::Keys),
     /// Bind an application's outbox file to this store, also in place of another one
     OutboxAccept {
         /// The application's SQLite file
@@ -76,6 +79,9 @@ pub(crate) async fn run(
     config: Option<&Path>,
     out: Out,
 ) -> Result<ExitCode, Failure> {
+    if let Admin::Keys(command) = &command {
+        return keys::run(command, config, out).await;
+    }
     let access = Access::open(config, Purpose::Look).await?;
     let done = carry_out(&access, &command, out).await;
     access.close().await?;
@@ -98,6 +104,8 @@ async fn carry_out(access: &Access, command: &Admin, out: Out) -> Result<(), Fai
         Admin::Purge { dry_run } => return retention::purge(access, *dry_run, out).await,
         Admin::Erase(args) => return retention::erase(access, args, out).await,
         Admin::OutboxAccept { path } => return accept_outbox(access, path, out).await,
+        // Handled before anything was opened.
+        Admin::Keys(_) => return Ok(()),
     };
     if out.json {
         out.value(&state);

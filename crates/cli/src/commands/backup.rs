@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use factum_store::sqlite::backup;
 use serde_json::json;
 
-use super::transfer::Store;
+use super::transfer::Stored;
 use crate::exit;
 use crate::failure::Failure;
 use crate::out::Out;
@@ -26,7 +26,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, config: Option<&Path>, out: Out) -> Result<ExitCode, Failure> {
-    let store = Store::find(config, false)?;
+    let store = Stored::find(config, false)?;
     if store.place.is_postgres() {
         return Err(Failure::usage(
             "the store is a database server, which has tools of its own for this",

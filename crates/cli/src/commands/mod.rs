@@ -12,6 +12,7 @@ pub(crate) mod doctor;
 pub(crate) mod events;
 pub(crate) mod evidence;
 pub(crate) mod explain;
+pub(crate) mod keys;
 pub(crate) mod list;
 pub(crate) mod mcp;
 #[cfg(feature = "proof")]

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
 
+use factum::config::Seal;
 use factum::{Code, Config, Factum, Problem};
 #[cfg(feature = "proof")]
 use factum_core::mistake::{Mistake, make_everywhere};
@@ -185,6 +186,9 @@ fn greet(place: &Place, url: &str, tls_url: Option<&str>, token_file: &Path, out
     out.line(format_args!("factum serves at {url}"));
     if let Some(tls_url) = tls_url {
         out.line(format_args!("  by TLS  {tls_url}"));
+    }
+    if place.config.store.seal == Seal::Off {
+        out.line("  WARNING content is written in clear (store.seal = \"off\"): whoever reads the store reads payloads and answers");
     }
     out.line(format_args!("  token   {}", token_file.display()));
     out.line(match place.config.destinations.keys().next() {

@@ -7,6 +7,7 @@ use std::io::{BufReader, BufWriter};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use factum::seal_keys::Custody;
 use factum_store::postgres::{Options as PostgresOptions, PostgresStore};
 use factum_store::sqlite::{Options as SqliteOptions, SqliteStore, StoreKeys};
 use factum_store::transfer::{Counts, Import};
@@ -53,14 +54,15 @@ pub(crate) struct ImportArgs {
 }
 
 /// Where the store is, and its keys.
-pub(super) struct Store {
-    pub(super) place: Place,
+pub(crate) struct Stored {
+    pub(crate) place: Place,
     keys: StoreKeys,
+    pub(crate) custody: Custody,
 }
 
-impl Store {
+impl Stored {
     /// `may_make` the keys of a new store.
-    pub(super) fn find(config: Option<&Path>, may_make: bool) -> Result<Self, Failure> {
+    pub(crate) fn find(config: Option<&Path>, may_make: bool) -> Result<Self, Failure> {
         if place::url().is_some() {
             return Err(Failure::usage(
                 "FACTUM_URL names a server, and this command opens the store itself",
@@ -83,18 +85,32 @@ impl Store {
             place.store()?
         };
         let keys = StoreKeys(home.keys(&path)?.checksum());
-        Ok(Self { place, keys })
+        let custody = Custody::of(&home, place.config.store.seal)?;
+        Ok(Self {
+            place,
+            keys,
+            custody,
+        })
     }
 
     pub(super) fn sqlite(&self) -> Result<SqliteOptions, Failure> {
-        Ok(SqliteOptions::new(self.place.store()?, self.keys.clone()))
+        Ok(SqliteOptions {
+            seals: self.custody.seals(),
+            ..SqliteOptions::new(self.place.store()?, self.keys.clone())
+        })
     }
 
-    async fn postgres(&self) -> Result<PostgresStore, Failure> {
+    /// What is taken in is sealed as what is submitted.
+    async fn settle(&self, store: &dyn factum_store::Store) -> Result<(), Failure> {
+        Ok(self.custody.settle(store).await?)
+    }
+
+    pub(crate) async fn postgres(&self) -> Result<PostgresStore, Failure> {
         let store = &self.place.config.store;
         let options = PostgresOptions {
             connections: 2,
             prepared: store.prepared,
+            seals: self.custody.seals(),
             ..PostgresOptions::new(&store.url, self.keys.clone())
         };
         Ok(PostgresStore::open_to_move(options).await?)
@@ -107,7 +123,7 @@ pub(crate) async fn export(
     config: Option<&Path>,
     out: Out,
 ) -> Result<ExitCode, Failure> {
-    let store = Store::find(config, false)?;
+    let store = Stored::find(config, false)?;
     if args.file.exists() {
         let rule = format!("{} is there already", args.file.display());
         return Err(Failure::usage(rule, "name a file that is not there yet"));
@@ -130,7 +146,7 @@ pub(crate) async fn export(
 }
 
 /// Writes everything, down to the disk.
-async fn write(store: &Store, retire: Option<&str>, path: &Path) -> Result<Counts, Failure> {
+async fn write(store: &Stored, retire: Option<&str>, path: &Path) -> Result<Counts, Failure> {
     let mut file = BufWriter::new(private(path)?);
     let counts = if store.place.is_postgres() {
         let postgres = store.postgres().await?;
@@ -157,7 +173,7 @@ pub(crate) async fn import(
     config: Option<&Path>,
     out: Out,
 ) -> Result<ExitCode, Failure> {
-    let store = Store::find(config, false)?;
+    let store = Stored::find(config, false)?;
     let file = File::open(&args.file).map_err(|error| {
         let rule = format!("cannot read {}: {error}", args.file.display());
         Failure::not_found(rule, "name what `factum export` made")
@@ -165,9 +181,12 @@ pub(crate) async fn import(
     let import = Import::begin(Box::new(BufReader::new(file)), &store.keys)?;
     let retired = import.is_retired();
     let counts = if store.place.is_postgres() {
-        store.postgres().await?.import(import).await?
+        let postgres = store.postgres().await?;
+        store.settle(&postgres).await?;
+        postgres.import(import).await?
     } else {
         let opened = SqliteStore::open(store.sqlite()?)?;
+        store.settle(&opened.store).await?;
         let counts = opened.store.import(import).await;
         opened.store.close().await?;
         counts?
@@ -184,7 +203,7 @@ pub(crate) async fn import(
 
 /// Brings the schema to the newest version.
 pub(crate) async fn migrate(config: Option<&Path>, out: Out) -> Result<ExitCode, Failure> {
-    let store = Store::find(config, true)?;
+    let store = Stored::find(config, true)?;
     if store.place.is_postgres() {
         store.postgres().await?.close();
     } else {

@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::bound::Value;
 use super::pool::{Connections, Does, Unanswered};
 use super::row::{count, lane, signed, uuid};
-use crate::encoding::fact_text;
+use crate::chain::Link;
 use crate::meter::Meter;
 use crate::notice::Topic;
 use crate::record::Record;
@@ -41,6 +41,14 @@ pub enum Flush {
     Each,
 }
 
+/// New evidence of an action: itself, its texts and links as they are written, in one order, and what is news of it.
+pub(super) struct Written {
+    pub(super) evidence: Vec<Evidence>,
+    pub(super) texts: Vec<String>,
+    pub(super) links: Vec<Option<Link>>,
+    pub(super) news: Vec<Topic>,
+}
+
 /// One action's new facts and next step, on top of a version, as columns.
 pub(super) struct Append {
     lane: i16,
@@ -60,6 +68,8 @@ pub(super) struct Append {
     nos: Vec<i64>,
     kinds: Vec<&'static str>,
     facts: Vec<String>,
+    links: Vec<Option<Vec<u8>>>,
+    chain: Option<Vec<u8>>,
     names: Vec<Vec<u8>>,
     /// Of what is news: the tenant, the action, the topic.
     tenants: Vec<String>,
@@ -68,16 +78,22 @@ pub(super) struct Append {
 }
 
 impl Append {
-    /// `evidence` on top of version `before`; with a claim, if that still holds.
+    /// What `written` holds on top of version `before`; with a claim, if that still holds.
     pub(super) fn of(
         record: &Record,
         before: u64,
-        (evidence, news): (&[Evidence], &[Topic]),
+        written: &Written,
         names: Vec<Vec<u8>>,
         at: Timestamp,
         fence: Option<Fence>,
     ) -> Self {
         let (id, status) = (record.id(), record.status());
+        let Written {
+            evidence,
+            texts,
+            links,
+            news,
+        } = written;
         let marks = evidence.iter().any(|one| is_mark(&one.fact));
         Self {
             lane: lane(id),
@@ -99,7 +115,9 @@ impl Append {
             marks,
             nos: evidence.iter().map(|one| signed(one.id.0)).collect(),
             kinds: evidence.iter().map(|one| one.fact.kind()).collect(),
-            facts: evidence.iter().map(|one| fact_text(&one.fact)).collect(),
+            facts: texts.clone(),
+            links: links.iter().map(|link| link.map(Vec::from)).collect(),
+            chain: record.chain.map(Vec::from),
             names,
             tenants: vec![record.action.scope.tenant.clone(); news.len()],
             abouts: vec![id.to_string(); news.len()],
@@ -108,7 +126,7 @@ impl Append {
     }
 
     /// In the order of the statements that write one action.
-    pub(super) fn values(&self) -> [Value<'_>; 22] {
+    pub(super) fn values(&self) -> [Value<'_>; 24] {
         [
             &self.lane,
             &self.id,
@@ -132,6 +150,8 @@ impl Append {
             &self.tenants,
             &self.abouts,
             &self.topics,
+            &self.links,
+            &self.chain,
         ]
     }
 }
@@ -302,7 +322,7 @@ impl Flusher {
             rows.iter()
                 .flat_map(|one| one.row.topics.iter().map(|_| &one.row))
         };
-        let values: [Value<'_>; 29] = [
+        let values: [Value<'_>; 31] = [
             &lanes.into_iter().collect::<Vec<_>>(),
             &all(rows, |row| row.lane),
             &all(rows, |row| row.id),
@@ -332,6 +352,8 @@ impl Flusher {
             &all(rows, |row| row.tenants.clone()).concat(),
             &all(rows, |row| row.abouts.clone()).concat(),
             &all(rows, |row| row.topics.clone()).concat(),
+            &all(rows, |row| row.links.clone()).concat(),
+            &all(rows, |row| row.chain.clone()),
         ];
         let doing = rows.first().map_or("writing decisions", |one| one.doing);
         let sql = include_str!("sql/standing_append_many.sql");

@@ -10,11 +10,11 @@ use super::Inner;
 use super::bound::Value;
 use super::pool::Does;
 use super::row::{self, action_id, count, lane, signed, uuid};
-use crate::encoding::{fact_text, head_text};
 use crate::purge::{
     self, Purge, Purged, Remains, ScopeRow, SettledPage, Take, Tombstone, scope_digest,
 };
-use crate::record::{Action, Admitted, Record};
+use crate::record::{Action, Admitted, Record, name_facts};
+use crate::texts::{ActionTexts, Penned, penned_log};
 use crate::{StoreError, StoreErrorKind};
 
 const READING: &str = "looking what is settled";
@@ -134,19 +134,28 @@ impl Inner {
     ) -> Result<Option<Vec<ActionId>>, StoreError> {
         let heads: Vec<String> = part
             .iter()
-            .map(|(_, record, _)| head_text(&purge::without_content(&record.action, now)))
+            .map(|(_, record, _)| {
+                let emptied = purge::without_content(&record.action, now);
+                ActionTexts::of(&self.seals, &emptied).head
+            })
             .collect();
         let numbers: Vec<i64> = part
             .iter()
             .map(|(_, record, _)| signed(record.known.next_id().0))
             .collect();
-        let facts: Vec<String> = part
-            .iter()
-            .map(|(wish, ..)| fact_text(&purge::noted(wish)))
-            .collect();
+        let (mut facts, mut links) = (Vec::new(), Vec::new());
+        for (wish, record, _) in part {
+            let note = name_facts(&record.known, now, vec![purge::noted(wish)]);
+            let log = penned_log(&self.seals, wish.action, &note);
+            let lengthened = self
+                .chains
+                .lengthen(&mut record.clone(), &note, &log.hashes);
+            links.extend(lengthened.into_iter().map(|link| link.map(Vec::from)));
+            facts.extend(log.texts);
+        }
         let (ids, versions) = names(part);
         let entries = Entries::of(part);
-        let values: [Value<'_>; 13] = [
+        let values: [Value<'_>; 14] = [
             &lane,
             &signed(under),
             &ids,
@@ -160,6 +169,7 @@ impl Inner {
             &entries.kinds,
             &entries.tenants,
             &entries.ids,
+            &links,
         ];
         let sql = include_str!("sql/purge_content.sql");
         self.taken(sql, &values).await
@@ -280,7 +290,9 @@ impl Inner {
         let rows = (self.connections)
             .rows(DOING, Does::Reads, sql, &values)
             .await?;
-        let late = rows.iter().map(|found| row::one_evidence(DOING, id, found));
+        let late = rows
+            .iter()
+            .map(|found| row::one_evidence(DOING, id, &self.seals, found));
         Ok(Some(Remains {
             tombstone,
             late: late.collect::<Result<_, _>>()?,
@@ -291,7 +303,7 @@ impl Inner {
     pub(super) async fn late(&self, id: ActionId, facts: &[Fact]) -> Result<(), StoreError> {
         let now = self.now(LATE).await?;
         let kinds: Vec<&str> = facts.iter().map(Fact::kind).collect();
-        let texts: Vec<String> = facts.iter().map(fact_text).collect();
+        let texts = Penned::of(&self.seals, id, facts.to_vec()).texts;
         let values: [Value<'_>; 5] = [&lane(id), &uuid(id), &now.as_micros(), &kinds, &texts];
         let sql = include_str!("sql/late_insert.sql");
         for _ in 0..ROUNDS {

@@ -55,7 +55,7 @@ impl Inner {
         let Some(found) = found else {
             return Ok(None);
         };
-        let mut record = row::record(doing, found)?;
+        let mut record = row::record(doing, &self.seals, found)?;
         record.overtaken = self.overtaken(doing, &record.action).await?;
         Ok(Some(record))
     }
@@ -93,7 +93,7 @@ impl Inner {
             .rows(DOING, Does::Reads, sql, &values)
             .await?;
         rows.iter()
-            .map(|found| row::one_evidence(DOING, id, found))
+            .map(|found| row::one_evidence(DOING, id, &self.seals, found))
             .collect()
     }
 

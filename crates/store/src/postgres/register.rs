@@ -12,6 +12,8 @@ use crate::register::{
     Change, Changed, Entry, EntryFilter, EntryKey, EntryVersion, Kind, Registered, are_distinct,
     makes_edition,
 };
+use crate::seal::Seals;
+use crate::texts::{opened_body, sealed_change};
 use crate::{StoreError, StoreErrorKind, shared};
 
 const CHANGING: &str = "changing the register";
@@ -56,6 +58,12 @@ impl<'a> Wishes<'a> {
 }
 
 impl Inner {
+    /// Changes with their bodies as they are written.
+    pub(super) fn sealed(&self, changes: &[Change]) -> Vec<Change> {
+        let seal = |change| sealed_change(&self.seals, change);
+        changes.iter().map(seal).collect()
+    }
+
     /// Changes entries, all or none.
     pub(super) async fn change(&self, changes: Vec<Change>) -> Result<Registered, StoreError> {
         if !are_distinct(&changes) {
@@ -89,6 +97,7 @@ impl Inner {
         changes: &[Change],
         at: Timestamp,
     ) -> Result<Vec<Row>, Unanswered> {
+        let changes = &self.sealed(changes);
         let wishes = Wishes::of(changes);
         let values: [Value<'_>; 13] = [
             &wishes.lanes,
@@ -138,7 +147,9 @@ impl Inner {
             .connections
             .rows(READING, Does::Reads, sql, &values)
             .await?;
-        rows.first().map(|row| entry(key.kind, row)).transpose()
+        rows.first()
+            .map(|row| entry(&self.seals, key.kind, row))
+            .transpose()
     }
 
     /// Entries by tenant and id.
@@ -157,7 +168,9 @@ impl Inner {
             .connections
             .rows(READING, Does::Reads, sql, &values)
             .await?;
-        rows.iter().map(|row| entry(filter.kind, row)).collect()
+        rows.iter()
+            .map(|row| entry(&self.seals, filter.kind, row))
+            .collect()
     }
 
     /// Entries whose time has come.
@@ -173,7 +186,9 @@ impl Inner {
             .connections
             .rows(READING, Does::Reads, sql, &values)
             .await?;
-        rows.iter().map(|row| entry(kind, row)).collect()
+        rows.iter()
+            .map(|row| entry(&self.seals, kind, row))
+            .collect()
     }
 
     /// All versions of an entry.
@@ -187,7 +202,9 @@ impl Inner {
             .connections
             .rows(READING, Does::Reads, sql, &values)
             .await?;
-        Ok(rows.iter().map(version).collect())
+        rows.iter()
+            .map(|row| version(&self.seals, key, row))
+            .collect()
     }
 
     /// Forgets old entries of a kind.
@@ -254,16 +271,29 @@ fn changed(row: &Row, from: usize) -> Changed {
 }
 
 /// A row of `entry_version`.
-pub(super) fn version(row: &Row) -> EntryVersion {
-    EntryVersion {
+pub(super) fn version(
+    seals: &Seals,
+    key: &EntryKey,
+    row: &Row,
+) -> Result<EntryVersion, StoreError> {
+    Ok(EntryVersion {
         version: number(row),
-        body: row.get(1),
+        body: body(seals, key, row.get(1))?,
         changed: changed(row, 2),
-    }
+    })
+}
+
+/// What an entry says.
+fn body(seals: &Seals, key: &EntryKey, written: String) -> Result<String, StoreError> {
+    opened_body(seals, key, written).map_err(|how| {
+        let EntryKey { tenant, id, .. } = key;
+        let what = format!("{} {id} of tenant {tenant}", key.kind.word());
+        StoreError::new(READING, StoreErrorKind::Corrupt { what, how })
+    })
 }
 
 /// A row of `entry`.
-pub(super) fn entry(kind: Kind, row: &Row) -> Result<Entry, StoreError> {
+pub(super) fn entry(seals: &Seals, kind: Kind, row: &Row) -> Result<Entry, StoreError> {
     let (tenant, id): (String, String) = (row.get(2), row.get(3));
     let lane = u8::try_from(row.get::<_, i16>(0)).map(Lane);
     let version = u64::try_from(row.get::<_, i64>(4));
@@ -275,10 +305,11 @@ pub(super) fn entry(kind: Kind, row: &Row) -> Result<Entry, StoreError> {
             StoreErrorKind::Corrupt { what, how },
         ));
     };
+    let key = EntryKey::beside(lane, kind, tenant, id);
     Ok(Entry {
-        key: EntryKey::beside(lane, kind, tenant, id),
+        body: body(seals, &key, row.get(5))?,
+        key,
         version,
-        body: row.get(5),
         label: row.get(6),
         due: row.get::<_, Option<i64>>(7).map(Timestamp::from_micros),
         changed: changed(row, 8),

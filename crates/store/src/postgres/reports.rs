@@ -14,10 +14,11 @@ use super::Inner;
 use super::bound::Value;
 use super::pool::Does;
 use super::row::{action_id, count, lane, signed, uuid};
-use crate::encoding::{read_readings, readings_text};
 use crate::matching::{self, Known, REPORTS_MAX};
 use crate::record::Record;
 use crate::report::{Delivered, KeptReport, Name, Reading, Report, ReportFilter, ReportId, Site};
+use crate::seal::Seals;
+use crate::texts::{opened_report, sealed_report};
 use crate::{StoreError, StoreErrorKind, shared};
 
 const DELIVERING: &str = "keeping a report";
@@ -58,7 +59,7 @@ impl Inner {
             .connections
             .rows(DELIVERING, Does::Reads, sql, &values)
             .await?;
-        let Some(kept) = rows.first().and_then(kept) else {
+        let Some(kept) = rows.first().and_then(|row| kept(&self.seals, row)) else {
             return Ok(Delivered::Repeated(None));
         };
         if kept.action.is_some() {
@@ -75,7 +76,7 @@ impl Inner {
         at: Timestamp,
     ) -> Result<Option<i64>, StoreError> {
         let (lane, id) = place(&report.id);
-        let readings = readings_text(&report.readings);
+        let (readings, body) = sealed_report(&self.seals, report);
         let names = hashes(matching::names_on(report));
         let site = &report.site;
         let values: [Value<'_>; 8] = [
@@ -85,7 +86,7 @@ impl Inner {
             &site.tenant,
             &site.destination,
             &readings,
-            &report.body,
+            &body,
             &names,
         ];
         let sql = include_str!("sql/report_insert.sql");
@@ -197,7 +198,7 @@ impl Inner {
             .await?;
         Ok(rows
             .iter()
-            .filter_map(kept)
+            .filter_map(|row| kept(&self.seals, row))
             .map(|kept| kept.report)
             .collect())
     }
@@ -234,7 +235,7 @@ impl Inner {
                 .connections
                 .rows("listing reports", Does::Reads, sql, &values)
                 .await?;
-            found.extend(rows.iter().filter_map(kept));
+            found.extend(rows.iter().filter_map(|row| kept(&self.seals, row)));
             match rows.last() {
                 Some(last) if rows.len() == wanted => before = last.get(0),
                 Some(_) | None => break,
@@ -250,7 +251,7 @@ impl Inner {
             .connections
             .rows(DELIVERING, Does::Reads, sql, &[&LEFT_MAX])
             .await?;
-        for left in rows.iter().filter_map(kept) {
+        for left in rows.iter().filter_map(|row| kept(&self.seals, row)) {
             match self.give_to_its_action(&left.report).await {
                 Ok(_) => {}
                 // A damaged action is held, and the others go on.
@@ -291,19 +292,21 @@ fn place(id: &ReportId) -> (i16, &[u8]) {
 }
 
 /// A row of `report`; `None` if it cannot be read.
-pub(super) fn kept(row: &Row) -> Option<KeptReport> {
+pub(super) fn kept(seals: &Seals, row: &Row) -> Option<KeptReport> {
     let action: Option<uuid::Uuid> = row.get(7);
+    let id = ReportId(row.get::<_, &[u8]>(1).try_into().ok()?);
+    let (readings, body) = opened_report(seals, &id, (row.get(5), row.get(6))).ok()?;
     Some(KeptReport {
         no: u64::try_from(row.get::<_, i64>(0)).ok()?,
         at: Timestamp::from_micros(row.get(2)),
         report: Report {
-            id: ReportId(row.get::<_, &[u8]>(1).try_into().ok()?),
+            id,
             site: Site {
                 tenant: row.get(3),
                 destination: row.get(4),
             },
-            readings: read_readings(row.get(5)).ok()?,
-            body: row.get(6),
+            readings,
+            body,
         },
         action: action.map(action_id),
     })

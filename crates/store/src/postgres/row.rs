@@ -6,8 +6,11 @@ use factum_core::{
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use crate::encoding::{Fixed, read_fact, read_head};
+use crate::chain::{Link, RawRecord};
+use crate::encoding::{Fixed, read_head};
 use crate::record::{NextRow, Record, Restore};
+use crate::seal::Seals;
+use crate::texts::{ActionTexts, opened_fact, opened_fact_text};
 use crate::{StoreError, StoreErrorKind};
 
 /// What is wrong with a row, for people.
@@ -57,25 +60,31 @@ fn bytes<const N: usize>(row: &Row, name: &str) -> Result<[u8; N], Damage> {
 }
 
 /// One action with everything that is known about it, as both of its reading statements give it.
-pub(super) fn record(doing: &'static str, row: &Row) -> Result<Record, StoreError> {
+pub(super) fn record(doing: &'static str, seals: &Seals, row: &Row) -> Result<Record, StoreError> {
     let id = row
         .try_get("id")
         .map(action_id)
         .map_err(|error| StoreError::new(doing, StoreErrorKind::Database(error.to_string())))?;
-    read(id, row).map_err(|how| damaged(doing, id, how))
+    read(id, seals, row).map_err(|how| damaged(doing, id, how))
 }
 
-fn read(id: ActionId, row: &Row) -> Result<Record, Damage> {
+fn read(id: ActionId, seals: &Seals, row: &Row) -> Result<Record, Damage> {
+    let written = ActionTexts {
+        params: column(row, "params")?,
+        payload: column(row, "payload")?,
+        head: column(row, "head")?,
+    };
+    let texts = written.open(seals, id)?;
     let fixed = Fixed {
         id,
         identity: IdentityHash(bytes(row, "identity")?),
         fingerprint: Fingerprint(bytes(row, "fingerprint")?),
         contract: bytes(row, "contract")?,
-        params: column(row, "params")?,
-        payload: column(row, "payload")?,
+        params: texts.params,
+        payload: texts.payload,
     };
-    let action = read_head(column(row, "head")?, fixed)?;
-    let evidence = log(row)?;
+    let action = read_head(&texts.head, fixed)?;
+    let evidence = log(id, seals, row)?;
     let records: i64 = column(row, "records")?;
     if count(evidence.len()) != records {
         let found = evidence.len();
@@ -96,27 +105,42 @@ fn read(id: ActionId, row: &Row) -> Result<Record, Damage> {
             at: column::<Option<i64>>(row, "next_at")?.map(Timestamp::from_micros),
             why: column(row, "next_why")?,
         },
+        chain: link(row, "chain")?,
     })
 }
 
-fn log(row: &Row) -> Result<Vec<Evidence>, Damage> {
+/// A link of a chain; none in rows of an earlier version.
+fn link(row: &Row, name: &str) -> Result<Option<Link>, Damage> {
+    let written: Option<&[u8]> = column(row, name)?;
+    written
+        .map(|written| written.try_into())
+        .transpose()
+        .map_err(|_| format!("its column `{name}` does not have 32 bytes"))
+}
+
+fn log(id: ActionId, seals: &Seals, row: &Row) -> Result<Vec<Evidence>, Damage> {
     let nos: Option<Vec<i64>> = column(row, "nos")?;
     let ats: Option<Vec<i64>> = column(row, "ats")?;
-    let facts: Option<Vec<&str>> = column(row, "facts")?;
+    let facts: Option<Vec<String>> = column(row, "facts")?;
     let (Some(nos), Some(ats), Some(facts)) = (nos, ats, facts) else {
         return Ok(Vec::new());
     };
     let rows = nos.into_iter().zip(ats).zip(facts);
-    rows.map(|((no, at), fact)| evidence(no, at, fact))
+    rows.map(|((no, at), fact)| evidence((id, seals), no, at, fact))
         .collect()
 }
 
-fn evidence(no: i64, at: i64, fact: &str) -> Result<Evidence, Damage> {
-    let of = |how: String| format!("record {no} of its evidence is of another make: {how}");
+fn evidence(
+    (id, seals): (ActionId, &Seals),
+    no: i64,
+    at: i64,
+    fact: String,
+) -> Result<Evidence, Damage> {
+    let of = |how: String| format!("record {no} of its evidence {how}");
     Ok(Evidence {
-        id: EvidenceId(u64::try_from(no).map_err(|_| of("its number is negative".to_owned()))?),
+        id: EvidenceId(u64::try_from(no).map_err(|_| of("has a negative number".to_owned()))?),
         at: Timestamp::from_micros(at),
-        fact: read_fact(fact).map_err(of)?,
+        fact: opened_fact(seals, id, fact).map_err(of)?,
     })
 }
 
@@ -124,19 +148,46 @@ fn evidence(no: i64, at: i64, fact: &str) -> Result<Evidence, Damage> {
 pub(super) fn log_of(
     doing: &'static str,
     id: ActionId,
+    seals: &Seals,
     row: &Row,
 ) -> Result<Vec<Evidence>, StoreError> {
-    log(row).map_err(|how| damaged(doing, id, how))
+    log(id, seals, row).map_err(|how| damaged(doing, id, how))
 }
 
 /// A row of the log alone.
 pub(super) fn one_evidence(
     doing: &'static str,
     id: ActionId,
+    seals: &Seals,
     row: &Row,
 ) -> Result<Evidence, StoreError> {
-    let read = || evidence(column(row, "no")?, column(row, "at")?, column(row, "fact")?);
+    let read = || {
+        let (no, at) = (column(row, "no")?, column(row, "at")?);
+        evidence((id, seals), no, at, column(row, "fact")?)
+    };
     read().map_err(|how| damaged(doing, id, how))
+}
+
+/// A row of the log as it is written, opened and not understood yet.
+pub(super) fn raw(
+    doing: &'static str,
+    id: ActionId,
+    seals: &Seals,
+    row: &Row,
+) -> Result<RawRecord, StoreError> {
+    let read = || {
+        let no: i64 = column(row, "no")?;
+        let of = |how: String| format!("record {no} of its evidence {how}");
+        let text = opened_fact_text(seals, id, column(row, "fact")?).map_err(of)?;
+        Ok(RawRecord {
+            no: u64::try_from(no).map_err(|_| of("has a negative number".to_owned()))?,
+            at: column(row, "at")?,
+            kind: column(row, "kind")?,
+            text,
+            link: link(row, "chain")?,
+        })
+    };
+    read().map_err(|how: Damage| damaged(doing, id, how))
 }
 
 /// The row of a restore.

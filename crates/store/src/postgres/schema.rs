@@ -9,7 +9,7 @@ use crate::{StoreError, StoreErrorKind};
 const DOING: &str = "migrating the database";
 
 /// Migrations, in order; the index plus one is the schema version.
-const MIGRATIONS: [&str; 10] = [
+const MIGRATIONS: [&str; 11] = [
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_subject.sql"),
     include_str!("migrations/0003_outbox.sql"),
@@ -20,6 +20,7 @@ const MIGRATIONS: [&str; 10] = [
     include_str!("migrations/0008_room.sql"),
     include_str!("migrations/0009_twins.sql"),
     include_str!("migrations/0010_retention.sql"),
+    include_str!("migrations/0011_seal.sql"),
 ];
 
 /// The newest schema version known here.

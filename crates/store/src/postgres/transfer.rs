@@ -14,11 +14,14 @@ use uuid::Uuid;
 use super::register::{entry, lane as entry_lane, version};
 use super::reports::{hashes, kept};
 use super::row::{self, action_id, lane, restore, signed, uuid};
-use super::{PostgresStore, StoreKeys, fault};
-use crate::encoding::{fact_text, head_text, hex, readings_text};
+use super::{Inner, PostgresStore, StoreKeys, fault};
+use crate::effect::effect_check;
+use crate::encoding::hex;
 use crate::record::{IMPORTED_AT, RETIRED, Record, identity_text};
 use crate::register::{Entry, EntryVersion, Kind};
 use crate::report::KeptReport;
+use crate::seal::Seals;
+use crate::texts::{ActionTexts, penned_log, sealed_body, sealed_report};
 use crate::transfer::{
     ActionLine, Counts, EntryLine, Import, Line, Newest, RestoreLine, TwinLine, Twins, Writer,
     bytes, check_empty, check_in_use, is_moved, kept_report, refused, report_line,
@@ -85,7 +88,7 @@ impl PostgresStore {
                 writer.line(&Line::Setting { name, value })?;
             }
         }
-        rest(&transaction, &mut writer).await?;
+        rest(&self.inner.seals, &transaction, &mut writer).await?;
         let counts = writer.end()?;
         transaction.commit().await.map_err(read)?;
         Ok(counts)
@@ -114,7 +117,7 @@ impl PostgresStore {
             let why = "a worker is at work on it; stop it, and wait until it counts as gone (30 s)";
             return Err(refused(why.to_owned()));
         }
-        let mut taking = TakingIn::begin(&transaction).await?;
+        let mut taking = TakingIn::begin(&self.inner, &transaction).await?;
         while let Some(line) = import.next()? {
             taking.line(&import, line).await?;
         }
@@ -165,7 +168,11 @@ async fn take_out_of_use(
 }
 
 /// The restore, the register, actions and reports.
-async fn rest(transaction: &Transaction<'_>, writer: &mut Writer<'_>) -> Result<(), StoreError> {
+async fn rest(
+    seals: &Seals,
+    transaction: &Transaction<'_>,
+    writer: &mut Writer<'_>,
+) -> Result<(), StoreError> {
     let sql = include_str!("sql/restore_read.sql");
     for row in transaction.query(sql, &[]).await.map_err(read)? {
         writer.line(&Line::Restore(RestoreLine::of(&restore(&row))))?;
@@ -181,8 +188,8 @@ async fn rest(transaction: &Transaction<'_>, writer: &mut Writer<'_>) -> Result<
             .await
             .map_err(read)?
         {
-            let entry = entry(kind, &row)?;
-            let versions = versions(transaction, &entry).await?;
+            let entry = entry(seals, kind, &row)?;
+            let versions = versions(transaction, seals, &entry).await?;
             writer.line(&Line::Entry(EntryLine::of(&entry, versions)))?;
         }
     }
@@ -191,8 +198,8 @@ async fn rest(transaction: &Transaction<'_>, writer: &mut Writer<'_>) -> Result<
     loop {
         let rows = transaction.query_portal(&all, PAGE).await.map_err(read)?;
         for found in &rows {
-            let record = row::record(EXPORTING, found)?;
-            let evidence = row::log_of(EXPORTING, record.id(), found)?;
+            let record = row::record(EXPORTING, seals, found)?;
+            let evidence = row::log_of(EXPORTING, record.id(), seals, found)?;
             let names: Option<Vec<Vec<u8>>> = found.get("names");
             let names = names.unwrap_or_default();
             let names: Vec<[u8; 32]> = names
@@ -210,10 +217,10 @@ async fn rest(transaction: &Transaction<'_>, writer: &mut Writer<'_>) -> Result<
     for row in transaction.query(sql, &[]).await.map_err(read)? {
         writer.line(&Line::Twin(TwinLine::of(&twins(&row)?)))?;
     }
-    graves::export(transaction, writer).await?;
+    graves::export(seals, transaction, writer).await?;
     let sql = include_str!("sql/export_reports.sql");
     for row in transaction.query(sql, &[]).await.map_err(read)? {
-        let Some(kept) = kept(&row) else {
+        let Some(kept) = kept(seals, &row) else {
             let what = format!("report {}", row.get::<_, i64>(0));
             let how = "it cannot be read".to_owned();
             let kind = StoreErrorKind::Corrupt { what, how };
@@ -241,17 +248,19 @@ fn twins(row: &Row) -> Result<Twins, StoreError> {
 
 async fn versions(
     transaction: &Transaction<'_>,
+    seals: &Seals,
     entry: &Entry,
 ) -> Result<Vec<EntryVersion>, StoreError> {
     let key = &entry.key;
     let sql = include_str!("sql/entry_history.sql");
     let values: Values<'_> = &[&entry_lane(key), &key.kind.word(), &key.tenant, &key.id];
     let rows = transaction.query(sql, values).await.map_err(read)?;
-    Ok(rows.iter().map(version).collect())
+    rows.iter().map(|row| version(seals, key, row)).collect()
 }
 
 /// An import under way.
 struct TakingIn<'a> {
+    inner: &'a Inner,
     transaction: &'a Transaction<'a>,
     action: Statement,
     newest: Newest,
@@ -259,9 +268,10 @@ struct TakingIn<'a> {
 }
 
 impl<'a> TakingIn<'a> {
-    async fn begin(transaction: &'a Transaction<'a>) -> Result<Self, StoreError> {
+    async fn begin(inner: &'a Inner, transaction: &'a Transaction<'a>) -> Result<Self, StoreError> {
         let sql = include_str!("sql/import_action.sql");
         Ok(Self {
+            inner,
             transaction,
             action: transaction.prepare(sql).await.map_err(write)?,
             newest: Newest::new(),
@@ -303,7 +313,7 @@ impl<'a> TakingIn<'a> {
             }
             Line::Action(line) => {
                 let (record, evidence, names) = line.read().map_err(wrong)?;
-                self.action(&record, &evidence, &names).await
+                self.action(record, &evidence, &names).await
             }
             Line::Twin(line) => {
                 let row = line.read().map_err(wrong)?;
@@ -316,7 +326,7 @@ impl<'a> TakingIn<'a> {
             Line::Tombstone(line) => {
                 let left = line.read().map_err(wrong)?;
                 self.newest.see(left.tombstone.purged_at);
-                graves::import(self.transaction, &left).await
+                graves::import(&self.inner.seals, self.transaction, &left).await
             }
             Line::Report(line) => {
                 let kept = kept_report(line).map_err(wrong)?;
@@ -332,7 +342,9 @@ impl<'a> TakingIn<'a> {
     ) -> Result<(), StoreError> {
         self.newest.see(entry.changed.at);
         let numbers: Vec<i64> = versions.iter().map(|one| signed(one.version)).collect();
-        let bodies: Vec<&str> = versions.iter().map(|one| one.body.as_str()).collect();
+        let seals = &self.inner.seals;
+        let seal = |one: &EntryVersion| sealed_body(seals, &entry.key, &one.body);
+        let bodies: Vec<String> = versions.iter().map(seal).collect();
         let ats: Vec<i64> = versions
             .iter()
             .map(|one| one.changed.at.as_micros())
@@ -362,10 +374,21 @@ impl<'a> TakingIn<'a> {
 
     async fn action(
         &mut self,
-        record: &Record,
+        mut record: Record,
         evidence: &[Evidence],
         names: &[[u8; 32]],
     ) -> Result<(), StoreError> {
+        let (seals, chains) = (&self.inner.seals, &self.inner.chains);
+        let log = penned_log(seals, record.id(), evidence);
+        record.chain = Some(chains.begin(&record.action));
+        let links = chains.lengthen(&mut record, evidence, &log.hashes);
+        let links: Vec<Option<Vec<u8>>> =
+            links.into_iter().map(|link| link.map(Vec::from)).collect();
+        let texts = ActionTexts::of(seals, &record.action);
+        let check = seals
+            .is_sealing()
+            .then(|| effect_check(&record.action))
+            .flatten();
         let (action, status, id) = (&record.action, record.status(), record.id());
         self.newest.see(action.intent.submitted_at);
         evidence.iter().for_each(|one| self.newest.see(one.at));
@@ -375,7 +398,6 @@ impl<'a> TakingIn<'a> {
         let nos: Vec<i64> = evidence.iter().map(|one| signed(one.id.0)).collect();
         let ats: Vec<i64> = evidence.iter().map(|one| one.at.as_micros()).collect();
         let kinds: Vec<&str> = evidence.iter().map(|one| one.fact.kind()).collect();
-        let facts: Vec<String> = evidence.iter().map(|one| fact_text(&one.fact)).collect();
         let names: Vec<&[u8]> = names.iter().map(<[u8; 32]>::as_slice).collect();
         let values: Values<'_> = &[
             &lane(id),
@@ -386,9 +408,9 @@ impl<'a> TakingIn<'a> {
             &action.scope.tenant,
             &identity_text(&action.identity),
             &talk,
-            &content.params,
-            &content.payload,
-            &head_text(action),
+            &texts.params,
+            &texts.payload,
+            &texts.head,
             &content.subject,
             &digest.as_slice(),
             &signed(record.version),
@@ -401,8 +423,11 @@ impl<'a> TakingIn<'a> {
             &nos,
             &ats,
             &kinds,
-            &facts,
+            &log.texts,
             &names,
+            &check,
+            &links,
+            &record.chain.map(Vec::from),
         ];
         let done = self.transaction.execute(&self.action, values).await;
         done.map(|_| ()).map_err(write)
@@ -412,6 +437,7 @@ impl<'a> TakingIn<'a> {
         self.newest.see(kept.at);
         self.report_no = self.report_no.max(kept.no);
         let report = &kept.report;
+        let (readings, body) = sealed_report(&self.inner.seals, report);
         let action: Option<Uuid> = kept.action.map(uuid);
         let values: Values<'_> = &[
             &i16::from(report.id.0[0]),
@@ -420,8 +446,8 @@ impl<'a> TakingIn<'a> {
             &kept.at.as_micros(),
             &report.site.tenant,
             &report.site.destination,
-            &readings_text(&report.readings),
-            &report.body,
+            &readings,
+            &body,
             &action,
             &hashes(matching::names_on(report)),
         ];

@@ -8,15 +8,14 @@ use factum_core::{ActionId, Evidence, Fact, Timestamp};
 use uuid::Uuid;
 
 use super::Inner;
-use super::append::{Append, marks};
+use super::append::{Append, Written, marks};
 use super::bound::Value;
 use super::pool::{Does, Unanswered};
 use super::register::Wishes;
 use super::reports::hashes_of;
 use super::row::{action_id, count, damaged, lane, signed, uuid};
 use super::twins::{Look, TwinRow};
-use crate::encoding::{fact_text, head_text};
-use crate::notice::Topic;
+use crate::effect::effect_check;
 use crate::purge::{intent_time, is_forgotten, scope_digest};
 use crate::record::{
     Action, Admission, Admitted, Claim, Committed, NextRow, Record, Recorded, identity_text,
@@ -24,6 +23,7 @@ use crate::record::{
 use crate::register::Change;
 use crate::report::{Name, names_in};
 use crate::shared::{Fence, Overtaker};
+use crate::texts::{ActionTexts, Penned, penned_log};
 use crate::{StoreError, StoreErrorKind, identity_digest, matching, shared};
 
 pub(super) const ADMITTING: &str = "recording an action";
@@ -63,19 +63,33 @@ struct Named {
     recorded: bool,
 }
 
-/// Evidence, as columns of a batch.
-struct Log {
+/// A new action as it is written: its texts, and its first evidence as columns of a batch.
+struct Fresh {
+    texts: ActionTexts,
+    check: Option<Vec<u8>>,
     nos: Vec<i64>,
     kinds: Vec<&'static str>,
     facts: Vec<String>,
+    links: Vec<Option<Vec<u8>>>,
 }
 
-impl Log {
-    fn of(evidence: &[Evidence]) -> Self {
+impl Fresh {
+    /// Seals it, and begins its chain.
+    fn of(inner: &Inner, record: &mut Record, evidence: &[Evidence]) -> Self {
+        let (seals, chains) = (&inner.seals, &inner.chains);
+        let log = penned_log(seals, record.id(), evidence);
+        record.chain = Some(chains.begin(&record.action));
+        let links = chains.lengthen(record, evidence, &log.hashes);
         Self {
+            texts: ActionTexts::of(seals, &record.action),
+            check: seals
+                .is_sealing()
+                .then(|| effect_check(&record.action))
+                .flatten(),
             nos: evidence.iter().map(|one| signed(one.id.0)).collect(),
             kinds: evidence.iter().map(|one| one.fact.kind()).collect(),
-            facts: evidence.iter().map(|one| fact_text(&one.fact)).collect(),
+            facts: log.texts,
+            links: links.into_iter().map(|link| link.map(Vec::from)).collect(),
         }
     }
 }
@@ -129,7 +143,8 @@ impl Inner {
         });
         let by = wish.map(|(worker, until)| (worker.0.cast_signed(), until));
         let news: Vec<&str> = news.iter().map(|topic| topic.word()).collect();
-        let written = (&record, evidence.as_slice(), names.as_slice(), &news);
+        let fresh = Fresh::of(self, &mut record, &evidence);
+        let written = (&record, &fresh, names.as_slice(), &news);
         let mut created = self.insert(written, &register, by, now).await;
         let repeated = created.as_ref().is_err_and(Unanswered::in_doubt);
         if repeated {
@@ -236,23 +251,24 @@ impl Inner {
 
     async fn insert(
         &self,
-        (record, evidence, names, news): (&Record, &[Evidence], &[Name], &Vec<&'static str>),
+        (record, fresh, names, news): (&Record, &Fresh, &[Name], &Vec<&'static str>),
         register: &Register,
         claim: Option<(i64, Timestamp)>,
         now: Timestamp,
     ) -> Result<Named, Unanswered> {
         let action = &record.action;
         let digest = identity_digest(&action.scope, &action.identity);
-        let (id, standing, log) = (record.id(), Standing::of(record), Log::of(evidence));
+        let (id, standing, texts) = (record.id(), Standing::of(record), &fresh.texts);
         let content = &action.content;
         let talk = content.conversation.as_ref().map(|talk| talk.id.as_str());
         let (by, until) = claim.unzip();
-        let wishes = Wishes::of(&register.entries);
+        let entries = self.sealed(&register.entries);
+        let wishes = Wishes::of(&entries);
         let twin = register.twin.as_ref();
         let scope = scope_digest(&action.scope);
         let intent_at = intent_time(&action.identity, action.intent.intent_at);
         let intent_at = intent_at.map(Timestamp::as_micros);
-        let values: [Value<'_>; 46] = [
+        let values: [Value<'_>; 49] = [
             &lane(id),
             &uuid(id),
             &action.identity_hash.0.as_slice(),
@@ -261,9 +277,9 @@ impl Inner {
             &action.scope.tenant,
             &identity_text(&action.identity),
             &talk,
-            &content.params,
-            &content.payload,
-            &head_text(action),
+            &texts.params,
+            &texts.payload,
+            &texts.head,
             &standing.records,
             &standing.state,
             &standing.closed,
@@ -274,9 +290,9 @@ impl Inner {
             &by,
             &until.map(Timestamp::as_micros),
             &now.as_micros(),
-            &log.nos,
-            &log.kinds,
-            &log.facts,
+            &fresh.nos,
+            &fresh.kinds,
+            &fresh.facts,
             &hashes_of(record, names),
             &content.subject,
             &register.under.map(signed),
@@ -286,6 +302,9 @@ impl Inner {
             news,
             &scope.as_slice(),
             &intent_at,
+            &fresh.check,
+            &fresh.links,
+            &record.chain.map(Vec::from),
             &wishes.kinds,
             &wishes.tenants,
             &wishes.ids,
@@ -307,9 +326,9 @@ impl Inner {
     /// Runs the statement of a submission, with `values` as its longer form has them. `alone`: nothing is changed with it.
     async fn identified(&self, values: &[Value<'_>], alone: bool) -> Result<Named, Unanswered> {
         let (sql, used) = if alone {
-            (include_str!("sql/action_admit.sql"), 33)
+            (include_str!("sql/action_admit.sql"), 36)
         } else {
-            (include_str!("sql/action_admit_with_entries.sql"), 46)
+            (include_str!("sql/action_admit_with_entries.sql"), 49)
         };
         let rows = self
             .connections
@@ -458,29 +477,28 @@ impl Inner {
     ) -> Result<Option<Recorded>, StoreError> {
         let before = record.version;
         let subject = fence.filter(|_| shared::rests_on_subject(&facts));
-        let (mut recorded, evidence, news) = shared::append(&mut record, now, facts, next);
-        let appended = match self
-            .update(
-                doing,
-                &record,
-                (before, subject),
-                (&evidence, &news),
-                now,
-                fence,
-            )
-            .await
-        {
-            Err(unanswered) if unanswered.in_doubt() && !marks(&evidence) => {
-                let read = self.read_back(doing, &record, &evidence).await;
+        let penned = Penned::of(&self.seals, record.id(), facts);
+        let (mut recorded, evidence, news) = shared::append(&mut record, now, penned.facts, next);
+        let written = Written {
+            links: self.chains.lengthen(&mut record, &evidence, &penned.hashes),
+            texts: penned.texts,
+            evidence,
+            news,
+        };
+        let evidence = written.evidence.as_slice();
+        let update = self.update(doing, &record, (before, subject), &written, now, fence);
+        let appended = match update.await {
+            Err(unanswered) if unanswered.in_doubt() && !marks(evidence) => {
+                let read = self.read_back(doing, &record, evidence).await;
                 read.map_err(still_in_doubt)?
             }
             answered => answered?,
         };
         if !appended {
-            self.refuse_if_held(&evidence).await?;
+            self.refuse_if_held(evidence).await?;
             return Ok(None);
         }
-        let (id, place, names) = (record.id(), matching::place(&record), names_of(&evidence));
+        let (id, place, names) = (record.id(), matching::place(&record), names_of(evidence));
         self.keep(record);
         // A report that is found brings facts of its own, and may be followed by others.
         if !names.is_empty() && Box::pin(self.look_for_reports(id, place, names)).await? {
@@ -494,12 +512,12 @@ impl Inner {
         doing: &'static str,
         record: &Record,
         (before, subject): (u64, Option<Fence>),
-        (evidence, news): (&[Evidence], &[Topic]),
+        written: &Written,
         now: Timestamp,
         fence: Option<Fence>,
     ) -> Result<bool, Unanswered> {
-        let names = hashes_of(record, &names_of(evidence));
-        let row = Append::of(record, before, (evidence, news), names, now, fence);
+        let names = hashes_of(record, &names_of(&written.evidence));
+        let row = Append::of(record, before, written, names, now, fence);
         // Where the decision rests on how the action stands with its subject, that has to be as it was.
         let Some((wanted, fence)) = Overtaker::of(&record.action).zip(subject) else {
             return self.flusher.append(doing, row).await;

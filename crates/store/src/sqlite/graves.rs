@@ -11,7 +11,7 @@ use super::row::{count, signed, unsigned};
 use super::sums::{Sum, Sums};
 use crate::encoding::hex;
 use crate::purge::{Remains, ScopeRow, Tombstone, scope_digest};
-use crate::texts::{opened_fact, sealed_facts};
+use crate::texts::{opened_fact, opened_fact_text, sealed_fact, sealed_facts};
 use crate::{StoreError, StoreErrorKind};
 
 const STONE_COLUMNS: usize = 11;
@@ -353,6 +353,29 @@ pub(super) fn put_late(
     let sum = sums.of("late_evidence", cells);
     conn.prepare_cached(include_str!("sql/late_insert.sql"))?
         .execute(params![lane, bytes, no, at, kind, fact, sum])?;
+    Ok(())
+}
+
+/// Seals all late evidence anew; damaged rows are left as they are.
+pub(super) fn reseal(conn: &Connection, sums: &Sums) -> rusqlite::Result<()> {
+    let mut sealed = Vec::new();
+    let mut statement = conn.prepare_cached(include_str!("sql/late_scan.sql"))?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let id = ActionId::from_bytes(row.get(1)?);
+        if !sums.holds("late_evidence", row, LATE_COLUMNS)? {
+            continue;
+        }
+        if let Ok(fact) = opened_fact_text(&sums.seals, id, row.get(5)?) {
+            let fact = sealed_fact(&sums.seals, id, &fact);
+            let sum = sums.of_row_with("late_evidence", row, LATE_COLUMNS, &[(5, text(&fact))])?;
+            sealed.push((id, row.get::<_, i64>(2)?, fact, sum));
+        }
+    }
+    for (id, no, fact, sum) in sealed {
+        conn.prepare_cached(include_str!("sql/reseal_late.sql"))?
+            .execute(params![id.lane().0, id.to_bytes(), no, fact, sum])?;
+    }
     Ok(())
 }
 

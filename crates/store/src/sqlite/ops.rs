@@ -33,7 +33,7 @@ pub(super) const KEEPING: &str = "keeping a contract";
 pub(super) struct Prepared {
     admission: Admission,
     texts: ActionTexts,
-    facts: Vec<String>,
+    facts: Penned,
     entries: Vec<Change>,
 }
 
@@ -44,7 +44,7 @@ impl Prepared {
         let entries = admission.entries.iter();
         Self {
             texts: ActionTexts::of(seals, &admission.action),
-            facts: Penned::of(seals, id, admission.facts.clone()).texts,
+            facts: Penned::of(seals, id, admission.facts.clone()),
             entries: entries.map(|change| sealed_change(seals, change)).collect(),
             admission,
         }
@@ -89,10 +89,11 @@ pub(super) fn admit(work: &mut Work, prepared: Prepared) -> Result<Admitted, Sto
     record.overtaken = row::is_overtaken(&work.conn, &record.action).map_err(sql)?;
     let id = record.id();
     work.touch(id);
-    row::insert_standing(&work.conn, &work.sums, &Standing::of(&record)).map_err(sql)?;
-    for one in evidence.iter().zip(&facts) {
-        row::insert_evidence(&work.conn, &work.sums, id, one).map_err(sql)?;
-    }
+    let (conn, sums) = (&work.conn, &work.sums);
+    record.chain = Some(sums.chains.begin(&record.action));
+    let links = sums.chains.lengthen(&mut record, &evidence, &facts.hashes);
+    row::insert_standing(conn, sums, &Standing::of(&record)).map_err(sql)?;
+    row::insert_log(conn, sums, id, (&evidence, &facts.texts, &links)).map_err(sql)?;
     notices::of_action(work, &record, &news, now).map_err(sql)?;
     work.keep(record.clone());
     twins::name(work, guard, (digest, id))?;
@@ -291,17 +292,20 @@ pub(super) fn append_only(
 ) -> Result<Recorded, StoreError> {
     let id = record.id();
     work.touch(id);
-    let Penned { facts, texts } = facts;
+    let Penned {
+        facts,
+        texts,
+        hashes,
+    } = facts;
     let (recorded, evidence, news) = shared::append(&mut record, now, facts, next);
     let sql = while_doing(doing);
-    let standing = Standing::of(&record);
-    if !row::update_standing(&work.conn, &work.sums, &standing).map_err(&sql)? {
+    let (conn, sums) = (&work.conn, &work.sums);
+    let links = sums.chains.lengthen(&mut record, &evidence, &hashes);
+    if !row::update_standing(conn, sums, &Standing::of(&record)).map_err(&sql)? {
         let how = "the row of how it stands was changed by another hand".to_owned();
         return Err(damaged(doing, id, how));
     }
-    for one in evidence.iter().zip(&texts) {
-        row::insert_evidence(&work.conn, &work.sums, id, one).map_err(&sql)?;
-    }
+    row::insert_log(conn, sums, id, (&evidence, &texts, &links)).map_err(&sql)?;
     notices::of_action(work, &record, &news, now).map_err(&sql)?;
     work.keep(record);
     Ok(recorded)

@@ -142,7 +142,7 @@ fn is_needed(conn: &Connection, action: &Action) -> rusqlite::Result<bool> {
 fn empty(work: &mut Work, wish: &Purge, mut record: Record) -> Result<(), StoreError> {
     let now = work.now();
     record.action = purge::without_content(&record.action, now);
-    row::empty_action(&work.conn, &work.sums, &record.action).map_err(while_doing(PURGING))?;
+    row::rewrite_action(&work.conn, &work.sums, &record.action).map_err(while_doing(PURGING))?;
     let next = record.next.clone();
     let note = Penned::of(&work.sums.seals, record.id(), vec![purge::noted(wish)]);
     ops::append_only(work, record, now, note, next, PURGING).map(|_| ())

@@ -14,7 +14,7 @@ use crate::register::{
     Change, Changed, Entry, EntryFilter, EntryKey, EntryVersion, Kind, Registered, are_distinct,
     makes_edition,
 };
-use crate::texts::{opened_body, sealed_change};
+use crate::texts::{opened_body, sealed_body, sealed_change};
 use crate::{StoreError, StoreErrorKind, shared};
 
 pub(super) const CHANGING: &str = "changing the register";
@@ -313,6 +313,59 @@ pub(super) fn all_damaged(
         }
     }
     Ok(found)
+}
+
+/// Seals an entry and its versions anew; `read` is the entry's row. What is damaged is left as it is.
+pub(super) fn reseal(
+    conn: &Connection,
+    sums: &Sums,
+    key: &EntryKey,
+    read: &Row,
+) -> rusqlite::Result<()> {
+    if let Some((body, sum)) = resealed(sums, ("entry", ENTRY_COLUMNS, 5), key, read)? {
+        conn.prepare_cached(include_str!("sql/reseal_entry.sql"))?
+            .execute(params![key.kind.word(), key.tenant, key.id, body, sum])?;
+    }
+    let mut versions = Vec::new();
+    {
+        let mut statement = conn.prepare_cached(include_str!("sql/entry_history.sql"))?;
+        let mut rows = statement.query(params![key.kind.word(), key.tenant, key.id])?;
+        while let Some(row) = rows.next()? {
+            let number: i64 = row.get(3)?;
+            let new = resealed(sums, ("entry_version", VERSION_COLUMNS, 4), key, row)?;
+            versions.extend(new.map(|(body, sum)| (number, body, sum)));
+        }
+    }
+    for (number, body, sum) in versions {
+        conn.prepare_cached(include_str!("sql/reseal_version.sql"))?
+            .execute(params![
+                key.kind.word(),
+                key.tenant,
+                key.id,
+                number,
+                body,
+                sum
+            ])?;
+    }
+    Ok(())
+}
+
+/// The body of a row, sealed anew, and the row's checksum then; `None` for a damaged one.
+fn resealed(
+    sums: &Sums,
+    (table, columns, at): (&str, usize, usize),
+    key: &EntryKey,
+    row: &Row,
+) -> rusqlite::Result<Option<(String, Sum)>> {
+    if !sums.holds(table, row, columns)? {
+        return Ok(None);
+    }
+    let Ok(body) = opened_body(&sums.seals, key, row.get(at)?) else {
+        return Ok(None);
+    };
+    let body = sealed_body(&sums.seals, key, &body);
+    let sum = sums.of_row_with(table, row, columns, &[(at, text(&body))])?;
+    Ok(Some((body, sum)))
 }
 
 const HOW: &str = "the row does not match its checksum";

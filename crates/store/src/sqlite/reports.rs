@@ -279,6 +279,18 @@ fn kept(sums: &Sums, row: &Row) -> rusqlite::Result<Option<KeptReport>> {
     }))
 }
 
+/// Seals a report anew; a damaged one is left as it is.
+pub(super) fn reseal(conn: &Connection, sums: &Sums, row: &Row) -> rusqlite::Result<()> {
+    let Some(kept) = kept(sums, row)? else {
+        return Ok(());
+    };
+    let texts = sealed_report(&sums.seals, &kept.report);
+    let sum = report_sum(sums, &kept, &texts);
+    conn.prepare_cached(include_str!("sql/reseal_report.sql"))?
+        .execute(params![kept.report.id.0, texts.0, texts.1, sum])?;
+    Ok(())
+}
+
 /// Every report, oldest first. One that is not what was written is an error: an export is whole.
 pub(super) fn all(conn: &Connection, sums: &Sums) -> Result<Vec<KeptReport>, StoreError> {
     let sql = while_doing(READING_ALL);

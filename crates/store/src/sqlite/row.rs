@@ -8,10 +8,11 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::fault::{failed, while_doing};
 use super::sums::{Sum, Sums};
+use crate::chain::{Link, RawRecord};
 use crate::encoding::{Fixed, read_head};
 use crate::record::{Action, NextRow, Record, identity_text};
 use crate::shared::Overtaker;
-use crate::texts::{ActionTexts, opened_fact};
+use crate::texts::{ActionTexts, opened_fact, opened_fact_text, sealed_fact};
 use crate::{StoreError, StoreErrorKind};
 
 const ACTION_COLUMNS: usize = 13;
@@ -28,6 +29,7 @@ pub(super) struct Standing {
     pub(super) closed: bool,
     pub(super) next: NextRow,
     pub(super) destination: String,
+    pub(super) chain: Option<Link>,
 }
 
 impl Standing {
@@ -42,6 +44,7 @@ impl Standing {
             closed: status.closed.is_some(),
             next: record.next.clone(),
             destination: record.action.scope.destination.clone(),
+            chain: record.chain,
         }
     }
 }
@@ -144,8 +147,8 @@ fn action_sum(sums: &Sums, action: &Action, texts: &ActionTexts) -> Sum {
     )
 }
 
-/// Writes the fixed row of an action whose content was taken out.
-pub(super) fn empty_action(
+/// Writes the confidential texts of an action anew: its content was taken out, or another key seals.
+pub(super) fn rewrite_action(
     conn: &Connection,
     sums: &Sums,
     action: &Action,
@@ -204,7 +207,7 @@ fn standing_sum(sums: &Sums, row: &Standing) -> Sum {
                 .map_or(ValueRef::Null, |at| ValueRef::Integer(at.as_micros())),
             text(&row.next.why),
             text(&row.destination),
-            ValueRef::Null,
+            row.chain.as_ref().map_or(ValueRef::Null, |link| blob(link)),
         ],
     )
 }
@@ -228,6 +231,7 @@ pub(super) fn insert_standing(
             row.next.why,
             row.destination,
             standing_sum(sums, row),
+            row.chain,
         ])?;
     Ok(())
 }
@@ -252,35 +256,141 @@ pub(super) fn update_standing(
             row.next.why,
             standing_sum(sums, row),
             signed(row.version) - 1,
+            row.chain,
         ])?;
     Ok(rows == 1)
 }
 
-/// Writes one record of evidence.
-pub(super) fn insert_evidence(
-    conn: &Connection,
+fn evidence_sum(
     sums: &Sums,
     id: ActionId,
-    (evidence, fact): (&Evidence, &String),
-) -> rusqlite::Result<()> {
-    let kind = evidence.fact.kind();
-    let (no, at) = (signed(evidence.id.0), evidence.at.as_micros());
-    let bytes = id.to_bytes();
-    let sum = sums.of(
+    (no, at, kind): (i64, i64, &str),
+    (fact, link): (&str, Option<Link>),
+) -> Sum {
+    sums.of(
         "evidence",
         [
             ValueRef::Integer(lane(id)),
-            blob(&bytes),
+            blob(&id.to_bytes()),
             ValueRef::Integer(no),
             ValueRef::Integer(at),
             text(kind),
             text(fact),
             ValueRef::Null,
-            ValueRef::Null,
+            link.as_ref().map_or(ValueRef::Null, |link| blob(link)),
         ],
-    );
+    )
+}
+
+/// Seals one record of evidence anew, and gives it its link.
+pub(super) fn rewrite_evidence(
+    conn: &Connection,
+    sums: &Sums,
+    id: ActionId,
+    record: &RawRecord,
+) -> rusqlite::Result<()> {
+    let fact = sealed_fact(&sums.seals, id, &record.text);
+    let (no, link) = (signed(record.no), record.link);
+    let sum = evidence_sum(sums, id, (no, record.at, &record.kind), (&fact, link));
+    conn.prepare_cached(include_str!("sql/reseal_evidence.sql"))?
+        .execute(params![lane(id), id.to_bytes(), no, fact, link, sum])?;
+    Ok(())
+}
+
+/// Gives an action the chain that an earlier version did not make.
+pub(super) fn rewrite_chain(
+    conn: &Connection,
+    sums: &Sums,
+    id: ActionId,
+    link: Link,
+    doing: &'static str,
+) -> Result<(), StoreError> {
+    let read = read_standing(conn, sums, id).map_err(while_doing(doing))?;
+    let Some(Ok(mut standing)) = read else {
+        let how = "the row of how it stands cannot be read".to_owned();
+        return Err(damaged(doing, id, how));
+    };
+    standing.chain = Some(link);
+    conn.prepare_cached(include_str!("sql/reseal_standing.sql"))
+        .and_then(|mut statement| {
+            let sum = standing_sum(sums, &standing);
+            statement.execute(params![lane(id), id.to_bytes(), link, sum])
+        })
+        .map_err(while_doing(doing))?;
+    Ok(())
+}
+
+/// The log of one action as it is written, opened and not understood yet.
+pub(super) fn read_raw(
+    conn: &Connection,
+    sums: &Sums,
+    id: ActionId,
+    doing: &'static str,
+) -> Result<Vec<RawRecord>, StoreError> {
+    let sql = while_doing(doing);
+    let mut statement = conn
+        .prepare_cached(include_str!("sql/evidence_read.sql"))
+        .map_err(&sql)?;
+    let mut rows = statement
+        .query(params![lane(id), id.to_bytes()])
+        .map_err(&sql)?;
+    let mut log = Vec::new();
+    while let Some(row) = rows.next().map_err(&sql)? {
+        let record = raw(sums, id, row).map_err(&sql)?;
+        log.push(record.map_err(|how| {
+            damaged(
+                doing,
+                id,
+                format!("record {} of its evidence {how}", log.len() + 1),
+            )
+        })?);
+    }
+    Ok(log)
+}
+
+fn raw(sums: &Sums, id: ActionId, row: &Row) -> rusqlite::Result<Result<RawRecord, Damage>> {
+    if !sums.holds("evidence", row, EVIDENCE_COLUMNS)? {
+        return Ok(Err("does not match its checksum".to_owned()));
+    }
+    let text = match opened_fact_text(&sums.seals, id, row.get(5)?) {
+        Ok(text) => text,
+        Err(how) => return Ok(Err(how)),
+    };
+    Ok(Ok(RawRecord {
+        no: unsigned(row, 2)?,
+        at: row.get(3)?,
+        kind: row.get(4)?,
+        text,
+        link: row.get(7)?,
+    }))
+}
+
+/// Writes one record of evidence.
+fn insert_evidence(
+    conn: &Connection,
+    sums: &Sums,
+    id: ActionId,
+    (evidence, fact, link): (&Evidence, &str, Option<Link>),
+) -> rusqlite::Result<()> {
+    let kind = evidence.fact.kind();
+    let (no, at) = (signed(evidence.id.0), evidence.at.as_micros());
+    let bytes = id.to_bytes();
+    let sum = evidence_sum(sums, id, (no, at, kind), (fact, link));
     conn.prepare_cached(include_str!("sql/evidence_insert.sql"))?
-        .execute(params![lane(id), bytes, no, at, kind, fact, sum])?;
+        .execute(params![lane(id), bytes, no, at, kind, fact, sum, link])?;
+    Ok(())
+}
+
+/// Writes records of evidence with their texts and links, all in one order.
+pub(super) fn insert_log(
+    conn: &Connection,
+    sums: &Sums,
+    id: ActionId,
+    (evidence, texts, links): (&[Evidence], &[String], &[Option<Link>]),
+) -> rusqlite::Result<()> {
+    for ((one, text), link) in evidence.iter().zip(texts).zip(links) {
+        insert_evidence(conn, sums, id, (one, text, *link))?;
+    }
     Ok(())
 }
 
@@ -330,6 +440,7 @@ pub(super) fn read_both(
         action,
         version: standing.version,
         next: standing.next,
+        chain: standing.chain,
     };
     Ok(Some((record, standing.state)))
 }
@@ -411,6 +522,7 @@ pub(super) fn standing(sums: &Sums, row: &Row) -> rusqlite::Result<Result<Standi
             why: row.get(8)?,
         },
         destination: row.get(9)?,
+        chain: row.get(10)?,
     }))
 }
 

@@ -18,7 +18,7 @@ const APPLICATION: i64 = 0x4641_4354;
 const SQLITE_LEAST: i32 = 3_051_003;
 
 /// Migrations, in order; the index plus one is the schema version.
-const MIGRATIONS: [&str; 10] = [
+const MIGRATIONS: [&str; 11] = [
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_reports.sql"),
     include_str!("migrations/0003_subject.sql"),
@@ -29,6 +29,7 @@ const MIGRATIONS: [&str; 10] = [
     include_str!("migrations/0008_twins.sql"),
     include_str!("migrations/0009_retention.sql"),
     include_str!("migrations/0010_order.sql"),
+    include_str!("migrations/0011_seal.sql"),
 ];
 
 /// The newest schema version known here.

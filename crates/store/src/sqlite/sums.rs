@@ -4,15 +4,18 @@
 use rusqlite::Row;
 use rusqlite::types::ValueRef;
 
+use crate::chain::Chains;
 use crate::keys::StoreKeys;
 use crate::seal::Seals;
 
-/// Makes and checks row checksums; the seals go with them, because whoever reads or writes a row needs both.
+/// Makes and checks row checksums; seals and chains go with them, because whoever reads or writes a row needs all three.
 #[derive(Clone)]
 pub(super) struct Sums {
     key: [u8; 32],
     /// Seals and opens what is confidential in a row.
     pub(super) seals: Seals,
+    /// Links each record of evidence to the one before.
+    pub(super) chains: Chains,
 }
 
 /// A checksum as stored.
@@ -22,6 +25,7 @@ impl Sums {
     pub(super) fn new(keys: &StoreKeys, seals: &Seals) -> Self {
         Self {
             seals: seals.clone(),
+            chains: Chains::new(keys),
             key: blake3::derive_key("factum store 2026 row checksums v1", &keys.0),
         }
     }
@@ -55,6 +59,22 @@ impl Sums {
         let cells: Vec<ValueRef> = (0..columns - 1)
             .map(|index| row.get_ref(index))
             .collect::<Result<_, _>>()?;
+        Ok(self.of(table, cells))
+    }
+
+    /// The checksum of a read row with other values in some of its columns.
+    pub(super) fn of_row_with(
+        &self,
+        table: &str,
+        row: &Row,
+        columns: usize,
+        others: &[(usize, ValueRef<'_>)],
+    ) -> rusqlite::Result<Sum> {
+        let cell = |index| {
+            let other = others.iter().find(|(at, _)| *at == index);
+            other.map_or_else(|| row.get_ref(index), |(_, value)| Ok(*value))
+        };
+        let cells: Vec<ValueRef> = (0..columns - 1).map(cell).collect::<Result<_, _>>()?;
         Ok(self.of(table, cells))
     }
 

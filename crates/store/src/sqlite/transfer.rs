@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use factum_core::{ActionId, Timestamp};
+use factum_core::{ActionId, Evidence, Timestamp};
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, params};
 
@@ -14,9 +14,9 @@ use super::sums::Sums;
 use super::writer::Work;
 use super::{Options, SqliteStore, graves, kept, reports, twins};
 use crate::encoding::hex;
-use crate::record::{IMPORTED_AT, RETIRED, Restore};
+use crate::record::{IMPORTED_AT, RETIRED, Record, Restore};
 use crate::register::Kind;
-use crate::texts::{ActionTexts, sealed_facts};
+use crate::texts::{ActionTexts, penned_log};
 use crate::transfer::{
     ActionLine, Counts, EntryLine, Import, Line, Newest, RestoreLine, ScopeLine, TombstoneLine,
     TwinLine, Writer, bytes, check_empty, is_moved, kept_report, report_line,
@@ -27,7 +27,7 @@ const EXPORTING: &str = "exporting the store";
 pub(super) const IMPORTING: &str = "importing a store";
 
 /// Actions that are looked up at once.
-const PAGE: i64 = 500;
+const PAGE: usize = 500;
 
 /// Writes everything of one moment. Whoever holds the store goes on meanwhile.
 ///
@@ -56,7 +56,7 @@ pub fn export(options: &Options, out: &mut (dyn Write + Send)) -> Result<Counts,
     }
     let mut after = [0; 16];
     loop {
-        let ids = ids(&conn, after).map_err(&sql)?;
+        let ids = ids(&conn, after, PAGE).map_err(&sql)?;
         let Some(last) = ids.last() else { break };
         after = last.to_bytes();
         for id in ids {
@@ -106,9 +106,13 @@ fn names<T: FromSql>(conn: &Connection, statement: &str) -> rusqlite::Result<Vec
         .collect()
 }
 
-fn ids(conn: &Connection, after: [u8; 16]) -> rusqlite::Result<Vec<ActionId>> {
+pub(super) fn ids(
+    conn: &Connection,
+    after: [u8; 16],
+    limit: usize,
+) -> rusqlite::Result<Vec<ActionId>> {
     conn.prepare_cached(include_str!("sql/action_ids.sql"))?
-        .query_map(params![after, PAGE], |row| {
+        .query_map(params![after, signed(row::count(limit))], |row| {
             Ok(ActionId::from_bytes(row.get(0)?))
         })?
         .collect()
@@ -209,25 +213,14 @@ fn take_line(
         }
         Line::Action(action) => {
             let (record, evidence, names) = action.read().map_err(wrong)?;
-            let id = record.id();
-            let (conn, sums) = (&work.conn, &work.sums);
-            newest.see(record.action.intent.submitted_at);
-            let texts = ActionTexts::of(&sums.seals, &record.action);
-            if !row::insert_action(conn, sums, &record.action, &texts).map_err(&sql)? {
-                return Err(wrong("its identity was there before".to_owned()));
+            let submitted = record.action.intent.submitted_at;
+            let times = evidence.iter().map(|one| one.at).chain([submitted]);
+            times.for_each(|at| newest.see(at));
+            if put_action(&work.conn, &work.sums, record, &evidence, &names).map_err(&sql)? {
+                Ok(())
+            } else {
+                Err(wrong("its identity was there before".to_owned()))
             }
-            row::insert_standing(conn, sums, &Standing::of(&record)).map_err(&sql)?;
-            for one in evidence
-                .iter()
-                .zip(&sealed_facts(&sums.seals, id, &evidence))
-            {
-                newest.see(one.0.at);
-                row::insert_evidence(conn, sums, id, one).map_err(&sql)?;
-            }
-            names
-                .iter()
-                .try_for_each(|name| reports::know(conn, sums, id, name))
-                .map_err(sql)
         }
         Line::Twin(twin) => {
             let row = twin.read().map_err(wrong)?;
@@ -249,4 +242,28 @@ fn take_line(
             reports::put(&work.conn, &work.sums, &kept).map_err(sql)
         }
     }
+}
+
+/// Writes an action as it stood elsewhere; false if its identity is here already.
+fn put_action(
+    conn: &Connection,
+    sums: &Sums,
+    mut record: Record,
+    evidence: &[Evidence],
+    names: &[[u8; 32]],
+) -> rusqlite::Result<bool> {
+    let id = record.id();
+    let texts = ActionTexts::of(&sums.seals, &record.action);
+    if !row::insert_action(conn, sums, &record.action, &texts)? {
+        return Ok(false);
+    }
+    let log = penned_log(&sums.seals, id, evidence);
+    record.chain = Some(sums.chains.begin(&record.action));
+    let links = sums.chains.lengthen(&mut record, evidence, &log.hashes);
+    row::insert_standing(conn, sums, &Standing::of(&record))?;
+    row::insert_log(conn, sums, id, (evidence, &log.texts, &links))?;
+    for name in names {
+        reports::know(conn, sums, id, name)?;
+    }
+    Ok(true)
 }

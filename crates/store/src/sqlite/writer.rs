@@ -37,6 +37,8 @@ pub(super) enum Message {
     Job(Box<dyn Job>),
     /// Give free pages back to the disk, so many of them; the answer is how many are left.
     Shrink(Sender<Result<u64, StoreError>>),
+    /// Do what has queued before, then scour the file, which no transaction may hold open.
+    Scour(Sender<Result<u64, StoreError>>),
     /// Do what has queued before, then end; the answer comes when the files are in order.
     Close(Sender<Result<(), StoreError>>),
 }
@@ -69,12 +71,17 @@ impl Writer {
         while closing.is_none() {
             let Ok(first) = queue.recv() else { break };
             let mut jobs = VecDeque::new();
+            let mut scour = None;
             let mut message = Some(first);
             while let Some(next) = message {
                 match next {
                     Message::Job(job) => jobs.push_back(job),
                     Message::Shrink(answer) => {
                         shrinking.push(answer);
+                        break;
+                    }
+                    Message::Scour(answer) => {
+                        scour = Some(answer);
                         break;
                     }
                     Message::Close(answer) => {
@@ -91,6 +98,9 @@ impl Writer {
             for answer in shrinking.drain(..) {
                 // A caller that went away needs no answer.
                 let _ = answer.send(shrink::step(&self.work.conn));
+            }
+            if let Some(answer) = scour {
+                let _ = answer.send(super::reseal::scour(&self.work.conn));
             }
         }
         let ended = self.end();

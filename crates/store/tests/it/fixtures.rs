@@ -119,7 +119,7 @@ pub(crate) fn reversed() -> Callback {
 }
 
 /// The seals of every store in these tests.
-#[cfg(feature = "sqlite")]
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub(crate) fn seals() -> factum_store::seal::Seals {
     let keys = std::collections::BTreeMap::from([(1, [9; 32])]);
     factum_store::seal::Seals::of(factum_store::seal::Ring::new(keys))

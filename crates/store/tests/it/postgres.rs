@@ -18,6 +18,8 @@ use factum_store::Clock;
 use factum_store::postgres::{Options, PostgresStore, StoreKeys};
 use tokio_postgres::NoTls;
 
+use crate::fixtures::seals;
+
 /// The keys of every store in these tests.
 pub(crate) const KEYS: StoreKeys = StoreKeys([42; 32]);
 
@@ -54,6 +56,7 @@ impl Database {
         let options = Options {
             clock,
             connections: 4,
+            seals: seals(),
             ..Options::new(&self.url, KEYS)
         };
         PostgresStore::open(options).await.unwrap()

@@ -6,6 +6,7 @@ mod group;
 mod kill;
 mod open;
 mod purge;
+mod seals;
 
 use std::path::{Path, PathBuf};
 

@@ -7,6 +7,7 @@ mod destinations;
 mod disk;
 mod outboxes;
 mod report;
+mod seals;
 mod served;
 mod store;
 mod waiting;

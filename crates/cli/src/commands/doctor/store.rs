@@ -6,7 +6,7 @@ use factum_store::sqlite::Opened;
 
 use super::outboxes;
 use super::report::Report;
-use super::{disk, served, waiting};
+use super::{disk, seals, served, waiting};
 use crate::failure::Failure;
 use crate::local::{CLOCK_BEHIND_MAX, open_store};
 use crate::place::{self, Place};
@@ -49,8 +49,9 @@ pub(super) async fn look(place: &Place, report: &mut Report) -> Result<(), Failu
     report.ok("keys", format!("{} is there", home.key_file().display()));
     disk::look(&store, report);
     match open_store(place) {
-        Ok((opened, _)) => {
+        Ok((opened, _, custody)) => {
             rows(&opened, report).await?;
+            seals::look(place, &opened, &custody, report).await?;
             restore(&opened, report).await?;
             waiting::look(&opened, report).await?;
             outboxes::look(place, &opened, report).await?;

@@ -1,7 +1,7 @@
 -- In a transaction of its own at REPEATABLE READ, since READ COMMITTED would mix moments; locks nothing.
 -- Every action with its log and its names, in the order of their ids, of the transaction's one moment.
 SELECT a.id, a.identity, a.fingerprint, a.contract, a.params, a.payload, a.head,
-    s.version, s.records, s.state, s.next_step, s.next_at, s.next_why, e.nos, e.ats, e.facts, k.names
+    s.version, s.records, s.state, s.next_step, s.next_at, s.next_why, s.chain, e.nos, e.ats, e.facts, k.names
 FROM factum.action a
 JOIN factum.standing s ON s.lane = a.lane AND s.id = a.id
 CROSS JOIN LATERAL (

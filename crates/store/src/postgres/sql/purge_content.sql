@@ -3,9 +3,9 @@
 WITH under AS MATERIALIZED (
     SELECT number FROM factum.edition WHERE one = 1::int2 FOR SHARE
 ), wish AS MATERIALIZED (
-    SELECT * FROM unnest($3::uuid[], $4::int8[], $5::text[], $6::int8[], $7::text[]) AS w (id, version, head, no, fact)
+    SELECT * FROM unnest($3::uuid[], $4::int8[], $5::text[], $6::int8[], $7::text[], $14::bytea[]) AS w (id, version, head, no, fact, chain)
 ), moved AS (
-    UPDATE factum.standing s SET version = w.version + 1, records = s.records + 1
+    UPDATE factum.standing s SET version = w.version + 1, records = s.records + 1, chain = w.chain
     FROM wish w, under u
     WHERE s.lane = $1 AND s.id = w.id AND s.version = w.version AND s.next_step = 'none' AND u.number = $2
     RETURNING s.lane, s.id
@@ -14,8 +14,8 @@ WITH under AS MATERIALIZED (
     FROM moved m JOIN wish w ON w.id = m.id
     WHERE a.lane = $1 AND a.id = m.id
 ), logged AS (
-    INSERT INTO factum.evidence (lane, action, no, at, kind, fact)
-    SELECT m.lane, m.id, w.no, $8::int8, 'noted', w.fact FROM moved m JOIN wish w ON w.id = m.id
+    INSERT INTO factum.evidence (lane, action, no, at, kind, fact, chain)
+    SELECT m.lane, m.id, w.no, $8::int8, 'noted', w.fact, w.chain FROM moved m JOIN wish w ON w.id = m.id
 ), entered AS MATERIALIZED (
     SELECT e.* FROM unnest($9::uuid[], $10::int2[], $11::text[], $12::text[], $13::text[]) AS e (action, lane, kind, tenant, id)
     JOIN moved m ON m.id = e.action

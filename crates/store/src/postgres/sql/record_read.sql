@@ -1,7 +1,7 @@
 -- One action with everything that is known about it, of one moment: one statement, one snapshot.
 -- READ COMMITTED, of one moment; locks nothing.
 SELECT a.id, a.identity, a.fingerprint, a.contract, a.params, a.payload, a.head,
-    s.version, s.records, s.state, s.next_step, s.next_at, s.next_why, e.nos, e.ats, e.facts
+    s.version, s.records, s.state, s.next_step, s.next_at, s.next_why, s.chain, e.nos, e.ats, e.facts
 FROM factum.action a
 JOIN factum.standing s ON s.lane = a.lane AND s.id = a.id
 CROSS JOIN LATERAL (

@@ -4,16 +4,17 @@
 -- refused while a restore is not released, as of the same snapshot.
 WITH moved AS (
     UPDATE factum.standing
-    SET version = $3, records = $4, state = $5, closed = $6, next_step = $7, next_at = $8, next_why = $9
+    SET version = $3, records = $4, state = $5, closed = $6, next_step = $7, next_at = $8, next_why = $9,
+        chain = $24
     WHERE lane = $1 AND id = $2 AND version = $10
       AND ($12::int8 IS NULL OR (claim_token = $12 AND claim_until > $13))
       AND ($18::int8 IS NULL OR $18 = (SELECT number FROM factum.edition WHERE one = 1))
       AND (NOT $19::bool OR NOT EXISTS (SELECT 1 FROM factum.restore r WHERE r.one = 1::int2 AND r.released_at IS NULL))
     RETURNING lane, id
 ), logged AS (
-    INSERT INTO factum.evidence (lane, action, no, at, kind, fact)
-    SELECT moved.lane, moved.id, e.no, $11::int8, e.kind, e.fact
-    FROM moved, unnest($14::int8[], $15::text[], $16::text[]) AS e (no, kind, fact)
+    INSERT INTO factum.evidence (lane, action, no, at, kind, fact, chain)
+    SELECT moved.lane, moved.id, e.no, $11::int8, e.kind, e.fact, e.chain
+    FROM moved, unnest($14::int8[], $15::text[], $16::text[], $23::bytea[]) AS e (no, kind, fact, chain)
 ), named AS (
     INSERT INTO factum.known_by (lane, name, action_lane, action)
     SELECT get_byte(k.name, 0)::int2, k.name, moved.lane, moved.id

@@ -5,14 +5,16 @@ use tokio_postgres::Transaction;
 
 use super::{EXPORTING, Values, read, write};
 use crate::StoreError;
-use crate::encoding::fact_text;
 use crate::postgres::purge::{scope_row, stone};
 use crate::postgres::row::{lane, one_evidence, signed, uuid};
 use crate::purge::{Remains, ScopeRow, scope_digest};
+use crate::seal::Seals;
+use crate::texts::sealed_facts;
 use crate::transfer::{Line, ScopeLine, TombstoneLine, Writer};
 
 /// Scopes first, because tombstones lie in them.
 pub(super) async fn export(
+    seals: &Seals,
     transaction: &Transaction<'_>,
     writer: &mut Writer<'_>,
 ) -> Result<(), StoreError> {
@@ -27,7 +29,9 @@ pub(super) async fn export(
         let sql = include_str!("../sql/late_read.sql");
         let values: Values<'_> = &[&lane(id), &uuid(id)];
         let rows = transaction.query(sql, values).await.map_err(read)?;
-        let late = rows.iter().map(|row| one_evidence(EXPORTING, id, row));
+        let late = rows
+            .iter()
+            .map(|row| one_evidence(EXPORTING, id, seals, row));
         let left = Remains {
             tombstone,
             late: late.collect::<Result<_, _>>()?,
@@ -57,6 +61,7 @@ pub(super) async fn import_scope(
 }
 
 pub(super) async fn import(
+    seals: &Seals,
     transaction: &Transaction<'_>,
     left: &Remains,
 ) -> Result<(), StoreError> {
@@ -76,14 +81,15 @@ pub(super) async fn import(
     ];
     let sql = include_str!("../sql/import_tombstone.sql");
     transaction.execute(sql, values).await.map_err(write)?;
-    for one in &left.late {
+    let texts = sealed_facts(seals, stone.action, &left.late);
+    for (one, text) in left.late.iter().zip(&texts) {
         let values: Values<'_> = &[
             &lane(stone.action),
             &uuid(stone.action),
             &signed(one.id.0),
             &one.at.as_micros(),
             &one.fact.kind(),
-            &fact_text(&one.fact),
+            text,
         ];
         let sql = include_str!("../sql/import_late.sql");
         transaction.execute(sql, values).await.map_err(write)?;

@@ -47,7 +47,7 @@ async fn filled() -> (Database, tokio_postgres::Client) {
 }
 
 /// What each check forbids.
-const ATTACKS: [(&str, &str); 59] = [
+const ATTACKS: [(&str, &str); 60] = [
     (
         "worker_room_is_no_debt",
         "INSERT INTO factum.worker (nonce, until, room) VALUES (1, 1, -1)",
@@ -94,6 +94,10 @@ const ATTACKS: [(&str, &str); 59] = [
     (
         "action_contract_is_32_bytes",
         "UPDATE factum.action SET contract = ''",
+    ),
+    (
+        "action_seal_is_32_bytes",
+        "UPDATE factum.action SET seal = ''",
     ),
     (
         "standing_version_rises",
@@ -421,7 +425,7 @@ async fn hot_statements_stay_on_their_lane_and_their_index() {
 
 /// The plan without values, which is what a prepared statement ends with.
 pub(crate) async fn plan(client: &tokio_postgres::Client, sql: &str) -> String {
-    let count = (1..30)
+    let count = (1..60)
         .take_while(|n| sql.contains(&format!("${n}")))
         .count();
     let nulls = vec!["NULL"; count].join(", ");

@@ -57,7 +57,7 @@ async fn file() -> (Connection, tempfile::TempDir) {
     store.change(vec![change(late, 0, "{}")]).await.unwrap();
     store.close().await.unwrap();
     let conn = Connection::open(database(files.path())).unwrap();
-    conn.execute_batch("PRAGMA foreign_keys = ON; DROP TRIGGER evidence_is_never_changed; DROP TRIGGER entry_version_is_never_changed;")
+    conn.execute_batch("PRAGMA foreign_keys = ON; DROP TRIGGER evidence_is_never_changed; DROP TRIGGER entry_version_is_never_changed; DROP TRIGGER evidence_keeps_its_chain; DROP TRIGGER evidence_stays_sealed; DROP TRIGGER entry_version_stays_sealed;")
         .unwrap();
     (conn, files)
 }
@@ -398,7 +398,7 @@ const PLANS: [(&str, usize, &str); 25] = [
     ),
     (
         include_str!("../../../src/sqlite/sql/standing_update.sql"),
-        11,
+        12,
         "USING PRIMARY KEY (id=? AND lane=?)",
     ),
     (

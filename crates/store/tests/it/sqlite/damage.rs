@@ -36,7 +36,7 @@ async fn victim() -> Victim {
     let hand = Connection::open(database(files.path())).unwrap();
     hand.execute_batch(
         "PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF; PRAGMA synchronous = OFF;
-         DROP TRIGGER evidence_is_never_changed; DROP TRIGGER evidence_is_never_removed;",
+         DROP TRIGGER evidence_is_never_changed; DROP TRIGGER evidence_is_never_removed; DROP TRIGGER evidence_keeps_its_chain; DROP TRIGGER evidence_stays_sealed;",
     )
     .unwrap();
     Victim {

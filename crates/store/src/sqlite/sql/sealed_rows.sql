@@ -1,0 +1,6 @@
+SELECT (SELECT count(*) FROM action WHERE (head LIKE ?1) = ?2)
+    + (SELECT count(*) FROM evidence WHERE (fact LIKE ?1) = ?2)
+    + (SELECT count(*) FROM late_evidence WHERE (fact LIKE ?1) = ?2)
+    + (SELECT count(*) FROM entry WHERE (body LIKE ?1) = ?2)
+    + (SELECT count(*) FROM entry_version WHERE (body LIKE ?1) = ?2)
+    + (SELECT count(*) FROM report WHERE (readings LIKE ?1) = ?2)

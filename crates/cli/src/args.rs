@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
     admin, backup, callbacks, cancel, contract, conversation, destination, doctor, events,
-    evidence, explain, list, mcp, proposal, register, retention, review, review_many, serve,
+    evidence, explain, list, mcp, proposal, register, retention, review, review_many, serve, shell,
     status, submit, testbed, transfer, watch, webhook, work,
 };
 use crate::failure::Failure;
@@ -135,6 +135,12 @@ pub(crate) enum Command {
     /// Look for what is wrong here, and say what to do about it
     #[command(after_help = doctor::HELP)]
     Doctor(doctor::Args),
+    /// Print what a shell completes words with
+    #[command(after_help = shell::COMPLETIONS_HELP)]
+    Completions(shell::Completions),
+    /// Write a manual page for each command into a folder
+    #[command(after_help = shell::MAN_HELP)]
+    Man(shell::Man),
     /// Explain a problem code, a state, a next step, or the exit codes
     #[command(after_help = explain::HELP)]
     Explain(explain::Args),
@@ -214,6 +220,8 @@ impl Command {
             Self::Import(args) => transfer::import(args, config, out).await,
             Self::Migrate => transfer::migrate(config, out).await,
             Self::Doctor(args) => doctor::run(args, config, out).await,
+            Self::Completions(args) => shell::completions(&args, Cli::command(), out),
+            Self::Man(args) => shell::man(&args, Cli::command(), out),
             Self::Explain(args) => explain::run(&args, out),
             #[cfg(feature = "proof")]
             Self::Model(args) => crate::commands::model::run(&args, out),
@@ -233,7 +241,6 @@ impl Command {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_words_are_consistent_and_every_command_shows_an_example() {

@@ -12,7 +12,8 @@ A host starts this and speaks MCP with it over standard input and output. With `
 explain them; with `wrap`, the tools of another MCP server become such actions. An action goes on whatever becomes of the host.\n\n\
 Example of a host's configuration:\n  \
 {\"mcpServers\": {\"factum\": {\"command\": \"factum\", \"args\": [\"mcp\", \"serve\"]}}}\n\n\
-See docs/mcp.md and docs/gateway.md.";
+See docs/mcp.md and docs/gateway.md.\n\n\
+Example:\n  factum mcp serve";
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Mcp {

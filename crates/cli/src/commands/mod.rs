@@ -23,6 +23,7 @@ pub(crate) mod retention;
 pub(crate) mod review;
 pub(crate) mod review_many;
 pub(crate) mod serve;
+pub(crate) mod shell;
 #[cfg(feature = "proof")]
 pub(crate) mod sim;
 pub(crate) mod status;

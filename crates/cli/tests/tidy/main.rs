@@ -9,6 +9,8 @@ mod bans;
 mod generated;
 mod links;
 mod manifests;
+mod manual;
+mod packaging;
 mod pages;
 mod plain;
 mod problems;

@@ -242,63 +242,9 @@ async fn open(place: Place, keys: Option<Keys>, config: &Config) -> Result<Opene
     let _ = config;
     match place {
         #[cfg(feature = "sqlite")]
-        Place::Sqlite(path) => {
-            use factum_store::sqlite::{Options as SqliteOptions, SqliteStore, StoreKeys};
-            let home = Home::beside(&path);
-            home.create()?;
-            let keys = keys.map_or_else(|| home.keys(&path), Ok)?;
-            let custody = Custody::of(&home, config.store.seal)?;
-            let options = SqliteOptions {
-                seals: custody.seals(),
-                ..SqliteOptions::new(&path, StoreKeys(keys.checksum()))
-            };
-            let opened = SqliteStore::open(options)?;
-            custody.settle(&opened.store).await?;
-            if let Some(why) = &opened.restored_because {
-                tracing::warn!(%why, "nothing is sent until an operator has looked and runs `factum admin release`");
-            }
-            let sqlite = Arc::new(opened.store);
-            Ok(Opened {
-                store: sqlite.clone(),
-                keys,
-                custody: Some(custody),
-                former_workers_gone_at: Some(opened.former_workers_gone_at),
-                clock_in_doubt: opened.clock_behind > CLOCK_BEHIND_MAX,
-                sqlite: Some(sqlite),
-                #[cfg(feature = "postgres")]
-                postgres: None,
-            })
-        }
+        Place::Sqlite(path) => open_sqlite(&path, keys, config).await,
         #[cfg(feature = "postgres")]
-        Place::Postgres(url) => {
-            use factum_store::postgres::PostgresStore;
-            let home = Home::at(&config.store.folder);
-            home.create()?;
-            // Whether these are the store's keys, the store itself knows.
-            let keys = keys.map_or_else(|| home.keys(Path::new("")), Ok)?;
-            let custody = Custody::of(&home, config.store.seal)?;
-            let options = postgres_options(url, &keys, (&home, &custody), config);
-            let postgres = Arc::new(PostgresStore::open(options).await?);
-            custody.settle(postgres.as_ref()).await?;
-            if let Some(why) = postgres.restored_because() {
-                tracing::warn!(%why, "nothing is sent until an operator has looked and runs `factum admin release`");
-            }
-            if postgres.is_pooled() {
-                tracing::info!(
-                    "a pooler stands before the database: nobody listens, and time-outs are those of the role"
-                );
-            }
-            Ok(Opened {
-                store: postgres.clone(),
-                keys,
-                custody: Some(custody),
-                former_workers_gone_at: None,
-                clock_in_doubt: false,
-                #[cfg(feature = "sqlite")]
-                sqlite: None,
-                postgres: Some(postgres),
-            })
-        }
+        Place::Postgres(url) => open_postgres(url, keys, config).await,
         Place::Memory => Ok(Opened {
             store: Arc::new(factum_store::MemoryStore::new(factum_store::system_clock())),
             keys: keys.map_or_else(random_keys, Ok)?,
@@ -312,6 +258,74 @@ async fn open(place: Place, keys: Option<Keys>, config: &Config) -> Result<Opene
             postgres: None,
         }),
     }
+}
+
+/// Says that the store is a copy which was put back.
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+fn tell_restored(because: Option<impl std::fmt::Display>) {
+    if let Some(why) = because {
+        tracing::warn!(%why, "nothing is sent until an operator has looked and runs `factum admin release`");
+    }
+}
+
+#[cfg(feature = "sqlite")]
+async fn open_sqlite(path: &Path, keys: Option<Keys>, config: &Config) -> Result<Opened, Problem> {
+    use factum_store::sqlite::{Options as SqliteOptions, SqliteStore, StoreKeys};
+    let home = Home::beside(path);
+    home.create()?;
+    let keys = keys.map_or_else(|| home.keys(path), Ok)?;
+    let custody = Custody::of(&home, config.store.seal)?;
+    let options = SqliteOptions {
+        seals: custody.seals(),
+        ..SqliteOptions::new(path, StoreKeys(keys.checksum()))
+    };
+    let opened = SqliteStore::open(options)?;
+    custody.settle(&opened.store).await?;
+    tell_restored(opened.restored_because.as_ref());
+    let sqlite = Arc::new(opened.store);
+    Ok(Opened {
+        store: sqlite.clone(),
+        keys,
+        custody: Some(custody),
+        former_workers_gone_at: Some(opened.former_workers_gone_at),
+        clock_in_doubt: opened.clock_behind > CLOCK_BEHIND_MAX,
+        sqlite: Some(sqlite),
+        #[cfg(feature = "postgres")]
+        postgres: None,
+    })
+}
+
+#[cfg(feature = "postgres")]
+async fn open_postgres(
+    url: String,
+    keys: Option<Keys>,
+    config: &Config,
+) -> Result<Opened, Problem> {
+    use factum_store::postgres::PostgresStore;
+    let home = Home::at(&config.store.folder);
+    home.create()?;
+    // Whether these are the store's keys, the store itself knows.
+    let keys = keys.map_or_else(|| home.keys(Path::new("")), Ok)?;
+    let custody = Custody::of(&home, config.store.seal)?;
+    let options = postgres_options(url, &keys, (&home, &custody), config);
+    let postgres = Arc::new(PostgresStore::open(options).await?);
+    custody.settle(postgres.as_ref()).await?;
+    tell_restored(postgres.restored_because());
+    if postgres.is_pooled() {
+        tracing::info!(
+            "a pooler stands before the database: nobody listens, and time-outs are those of the role"
+        );
+    }
+    Ok(Opened {
+        store: postgres.clone(),
+        keys,
+        custody: Some(custody),
+        former_workers_gone_at: None,
+        clock_in_doubt: false,
+        #[cfg(feature = "sqlite")]
+        sqlite: None,
+        postgres: Some(postgres),
+    })
 }
 
 #[cfg(feature = "postgres")]

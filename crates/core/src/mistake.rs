@@ -144,6 +144,7 @@ mistakes! {
     TwinsAtOnce "R16" "whether equal content is under way is asked before the transaction that records, and not in it"
     TwinGuardLapses "R16" "equal content holds its twin off for a time from its submission, also while it is unknown"
     BytesCountedByAnAnswer "R29" "bytes of a request count as written once something of an answer was read"
+    ForgottenIsNew "R24" "an intent older than identities are kept is taken as new"
 }
 
 /// Whether this mistake is made here.

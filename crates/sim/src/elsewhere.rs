@@ -30,6 +30,11 @@ pub const TESTS: &[(Mistake, &str, &str)] = &[
         "crates/transport/tests/it/cuts.rs",
         "bytes_that_are_not_counted_are_noticed",
     ),
+    (
+        Mistake::ForgottenIsNew,
+        "crates/store/tests/it/suite/retention.rs",
+        "an_old_intent_that_is_taken_as_new_is_noticed",
+    ),
 ];
 
 /// The test that has to notice this mistake: `None` where the model or the simulator has to.

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use factum_core::mistake::{Mistake, made};
 use factum_core::{
     ActionId, Evidence, EvidenceId, Fact, Fingerprint, Identity, IdentityHash, Scope, State,
     Timestamp,
@@ -157,7 +158,7 @@ pub(crate) fn is_forgotten(
 ) -> Option<Timestamp> {
     let before = row.and_then(|row| row.forgotten_before).max(oldest)?;
     let at = intent_time(&action.identity, action.intent.intent_at)?;
-    (at < before).then_some(before)
+    (at < before && !made(Mistake::ForgottenIsNew)).then_some(before)
 }
 
 /// By what a scope's row is found: 16 bytes of a hash over its parts.

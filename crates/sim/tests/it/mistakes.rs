@@ -123,15 +123,12 @@ fn a_race_of_words_is_noticed() {
     assert!(making(Some(Mistake::ToldWhenItArrives), race).is_none());
 }
 
-/// Rules about what is not built: nothing is there that could be mistaken.
-const NOT_BUILT: &[&str] = &["R24"];
-
 #[test]
 fn every_rule_has_a_mistake() {
     let made: BTreeSet<&str> = Mistake::ALL.iter().map(|mistake| mistake.rule()).collect();
     let rules = (1..=32).map(|n| format!("R{n}"));
     let without: Vec<String> = rules.filter(|rule| !made.contains(rule.as_str())).collect();
-    assert_eq!(without, NOT_BUILT, "rules that no mistake breaks");
+    assert!(without.is_empty(), "rules that no mistake breaks: {without:?}");
 }
 
 #[test]

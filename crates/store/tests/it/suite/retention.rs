@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use factum_core::evidence::AnswerClass;
+use factum_core::mistake::{Mistake, making};
 use factum_core::{ActionId, Fact, Span, State, Timestamp};
 use factum_store::{
-    Action, Admission, Admitted, Change, EntryKey, Kind, PURGED_MAX, Purge, Purged, Record,
+    Action, Admission, Admitted, Change, EntryKey, Kind, MemoryStore, PURGED_MAX, Purge, Purged, Record,
     SettledPage, Take,
 };
 
@@ -231,6 +232,22 @@ async fn forgotten_identities_are_refused(at: Ready) {
     at.store.forget_identities(scope, START, 10).await.unwrap();
     let rows = at.store.scopes().await.unwrap();
     assert_eq!(rows[0].forgotten_before, Some(horizon));
+}
+
+#[test]
+fn an_old_intent_that_is_taken_as_new_is_noticed() {
+    let is_new = || {
+        let store = MemoryStore::new(factum_store::system_clock());
+        let old = Admission {
+            oldest: Some(START + MINUTE),
+            ..submission(formed("old", 1, START))
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let admitted = runtime.unwrap().block_on(store.admit(old)).unwrap();
+        matches!(admitted, Admitted::Created(..))
+    };
+    assert!(!is_new());
+    assert!(making(Some(Mistake::ForgottenIsNew), is_new));
 }
 
 // R14: what would be repeated has to know that something newer was done.

@@ -4,11 +4,14 @@ use std::io::Cursor;
 use std::path::Path;
 use std::time::Duration;
 
+use factum::config::Seal;
+use factum::seal_keys::Custody;
 use factum::{Factum, Outcome, State, Submission};
 use factum_engine::Keys;
 use factum_faults::FaultPlan;
 use factum_store::postgres::{Options as PostgresOptions, PostgresStore};
 use factum_store::register::{Change, EntryFilter, EntryKey, Kind, Registered};
+use factum_store::seal::Seals;
 use factum_store::sqlite::{Options as SqliteOptions, SqliteStore, StoreKeys, export};
 use factum_store::transfer::{Counts, Import};
 use factum_store::{Store, StoreError};
@@ -24,13 +27,23 @@ fn keys(folder: &Path) -> StoreKeys {
     StoreKeys(home.keys(Path::new("")).unwrap().checksum())
 }
 
+/// What an engine in this folder seals with.
+fn seals(folder: &Path) -> Seals {
+    let home = factum::home::Home::at(folder);
+    Custody::of(&home, Seal::On).unwrap().seals()
+}
+
 fn on_sqlite(folder: &Path) -> SqliteOptions {
-    SqliteOptions::new(folder.join("factum.db"), keys(folder))
+    SqliteOptions {
+        seals: seals(folder),
+        ..SqliteOptions::new(folder.join("factum.db"), keys(folder))
+    }
 }
 
 async fn on_postgres(rig: &Rig) -> PostgresStore {
     let options = PostgresOptions {
         connections: 2,
+        seals: seals(rig.folder.path()),
         ..PostgresOptions::new(rig.url.clone(), keys(rig.folder.path()))
     };
     PostgresStore::open_to_move(options).await.unwrap()

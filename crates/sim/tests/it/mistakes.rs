@@ -128,7 +128,10 @@ fn every_rule_has_a_mistake() {
     let made: BTreeSet<&str> = Mistake::ALL.iter().map(|mistake| mistake.rule()).collect();
     let rules = (1..=32).map(|n| format!("R{n}"));
     let without: Vec<String> = rules.filter(|rule| !made.contains(rule.as_str())).collect();
-    assert!(without.is_empty(), "rules that no mistake breaks: {without:?}");
+    assert!(
+        without.is_empty(),
+        "rules that no mistake breaks: {without:?}"
+    );
 }
 
 #[test]

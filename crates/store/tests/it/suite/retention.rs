@@ -7,8 +7,8 @@ use factum_core::evidence::AnswerClass;
 use factum_core::mistake::{Mistake, making};
 use factum_core::{ActionId, Fact, Span, State, Timestamp};
 use factum_store::{
-    Action, Admission, Admitted, Change, EntryKey, Kind, MemoryStore, PURGED_MAX, Purge, Purged, Record,
-    SettledPage, Take,
+    Action, Admission, Admitted, Change, EntryKey, Kind, MemoryStore, PURGED_MAX, Purge, Purged,
+    Record, SettledPage, Store as _, Take,
 };
 
 use super::{Ready, on_each_store};

@@ -1,4 +1,4 @@
-//! Looks at every row for `doctor`: checksums, counts, orphans, and SQLite's own check of its pages and indexes.
+//! Looks at every row for `doctor`: checksums, counts, chains, orphans, and SQLite's own check of its pages and indexes.
 
 use factum_core::ActionId;
 use rusqlite::{Connection, params};
@@ -7,6 +7,7 @@ use super::fault::while_doing;
 use super::readers::{Damaged, Reader};
 use super::row;
 use super::sums::Sums;
+use crate::record::Record;
 use crate::{StoreError, StoreErrorKind};
 
 const DOING: &str = "verifying the store";
@@ -126,6 +127,9 @@ fn round(
                 if record.status().state != state {
                     verified.outdated.push(id);
                 }
+                if let Some(how) = broken_chain(&transaction, sums, &record)? {
+                    verified.damaged.push((format!("action {id}"), how));
+                }
             }
             Ok(None) => verified.damaged.push((
                 format!("action {id}"),
@@ -141,6 +145,31 @@ fn round(
         }
     }
     Ok(last)
+}
+
+/// How an action's evidence is not what its chain says, where it has one: each row may be one that this store wrote, and they
+/// still not belong together.
+fn broken_chain(
+    conn: &Connection,
+    sums: &Sums,
+    record: &Record,
+) -> Result<Option<String>, StoreError> {
+    let Some(end) = record.chain else {
+        return Ok(None);
+    };
+    let mut link = sums.chains.begin(&record.action);
+    for one in row::read_raw(conn, sums, record.id(), DOING)? {
+        link = sums.chains.next_raw(&link, &one);
+        if one.link != Some(link) {
+            let how = format!(
+                "record {} of its evidence does not follow on the one before",
+                one.no
+            );
+            return Ok(Some(how));
+        }
+    }
+    let how = "its evidence does not end where its chain does";
+    Ok((link != end).then(|| how.to_owned()))
 }
 
 fn orphans(

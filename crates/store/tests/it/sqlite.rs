@@ -7,6 +7,7 @@ mod kill;
 mod open;
 mod purge;
 mod seals;
+mod tamper;
 
 use std::path::{Path, PathBuf};
 

@@ -1,12 +1,13 @@
 //! Style and structure as tests: what may depend on what, what the sources must not contain, which pages have to exist.
 //!
-//! Everything here reads files, and nothing else. It starts no process but the tests themselves, and changes a file only where
-//! `UPDATE_DOCS=1` asks for a generated page to be written anew.
+//! Everything here reads files, and asks cargo what the crates come from. It changes a file only where `UPDATE_DOCS=1` asks for a
+//! generated page to be written anew.
 
 mod alerts;
 mod arrows;
 mod bans;
 mod generated;
+mod licences;
 mod links;
 mod manifests;
 mod manual;

@@ -138,25 +138,25 @@ impl Access {
         }
         match Local::open(&place, purpose == Purpose::CarryOut).await {
             Ok(local) => Ok(Self::Local(Box::new(local))),
-            Err(held) if held.code() == Some(Code::StoreHeld) => Self::holder(&place, held),
+            Err(held) if held.code() == Some(Code::StoreHeld) => {
+                Ok(Self::Remote(place.holder(held)?))
+            }
             Err(failure) => Err(failure),
         }
     }
 
-    /// The server that holds the store.
-    fn holder(place: &Place, held: Failure) -> Result<Self, Failure> {
-        let home = place.home()?;
-        let Some(address) = place::holder_address(&home) else {
-            return Err(held);
-        };
-        let token = match place::token() {
-            Some(token) => token,
-            None => std::fs::read_to_string(home.token_file())
-                .map_err(|_| held)?
-                .trim()
-                .to_owned(),
-        };
-        Ok(Self::Remote(Client::new(&address, token)?))
+    /// The server, for what only a running one does; `why` says what that is.
+    pub(crate) async fn server(config: Option<&Path>, why: &str) -> Result<Client, Failure> {
+        match Self::open(config, Purpose::Look).await? {
+            Self::Remote(client) => Ok(client),
+            local @ Self::Local(_) => {
+                local.close().await?;
+                Err(Failure::unavailable(
+                    format!("nobody serves this store, and {why}"),
+                    "run `factum serve` here, or set FACTUM_URL and FACTUM_TOKEN",
+                ))
+            }
+        }
     }
 
     /// Nobody serves: nothing is sent unless this command does it.

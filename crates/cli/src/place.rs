@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use factum::home::Home;
 use factum::{Code, Config, Problem};
 
+use crate::client::Client;
 use crate::failure::Failure;
 
 /// The configuration file that is used where none is named.
@@ -76,6 +77,22 @@ impl Place {
             return Ok(Home::at(&self.config.store.folder));
         }
         Ok(Home::beside(&self.store()?))
+    }
+
+    /// The server that holds the store; `held` is what opening it came to, and what is said where the holder has no address.
+    pub(crate) fn holder(&self, held: Failure) -> Result<Client, Failure> {
+        let home = self.home()?;
+        let Some(address) = holder_address(&home) else {
+            return Err(held);
+        };
+        let token = match token() {
+            Some(token) => token,
+            None => std::fs::read_to_string(home.token_file())
+                .map_err(|_| held)?
+                .trim()
+                .to_owned(),
+        };
+        Client::new(&address, token)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::conversations::watch::Watch;
 use crate::events::follow::Feed;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
-use crate::home::Home;
+use crate::home::{self, Home};
 #[cfg(feature = "postgres")]
 use crate::postgres::Pickup;
 use crate::retention::{self, Purger};
@@ -247,7 +247,7 @@ async fn open(place: Place, keys: Option<Keys>, config: &Config) -> Result<Opene
         Place::Postgres(url) => open_postgres(url, keys, config).await,
         Place::Memory => Ok(Opened {
             store: Arc::new(factum_store::MemoryStore::new(factum_store::system_clock())),
-            keys: keys.map_or_else(random_keys, Ok)?,
+            keys: keys.map_or_else(|| home::random_bytes().map(Keys::new), Ok)?,
             #[cfg(any(feature = "sqlite", feature = "postgres"))]
             custody: None,
             former_workers_gone_at: None,
@@ -354,20 +354,6 @@ fn postgres_options(
         seals: custody.seals(),
         ..Options::new(url, StoreKeys(keys.checksum()))
     }
-}
-
-fn random_keys() -> Result<Keys, Problem> {
-    let mut root = [0; 32];
-    getrandom::fill(&mut root).map_err(|error| {
-        let rule = format!("the operating system gives no random bytes: {error}");
-        Problem::new(
-            Code::BadConfig,
-            "/keys",
-            rule,
-            "repair the operating system's random source",
-        )
-    })?;
-    Ok(Keys::new(root))
 }
 
 /// A destination that an application carries in its own code: where nothing is promised, every unknown waits for a person.

@@ -45,3 +45,4 @@ pub use mcp::gateway;
 pub use run::router;
 pub use serve::{Doors, check_listen, serve};
 pub use tls::Tls;
+pub use work::OUTCOMES as WORK_OUTCOMES;

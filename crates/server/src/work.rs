@@ -136,8 +136,8 @@ pub(crate) const RETURN: Doc = Doc {
     ],
 };
 
-/// The words for outcomes, sends first, then lookups.
-pub(crate) const OUTCOMES: [&str; 12] = [
+/// The words in which a worker reports what came of a send or a lookup, sends first.
+pub const OUTCOMES: [&str; 12] = [
     "done",
     "accepted",
     "rejected",

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::access::{Access, Purpose};
+use crate::access::Access;
 use crate::client::{Call, Client, with_query};
 use crate::failure::Failure;
 use crate::out::Out;
@@ -40,16 +40,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, config: Option<&Path>, out: Out) -> Result<ExitCode, Failure> {
-    let access = Access::open(config, Purpose::Look).await?;
-    let read = match &access {
-        Access::Remote(client) => args.read(client, out).await,
-        Access::Local(_) => Err(Failure::usage(
-            "nobody serves here, and events are read from a server",
-            "run `factum serve`, or set FACTUM_URL and FACTUM_TOKEN",
-        )),
-    };
-    access.close().await?;
-    read?;
+    let client = Access::server(config, "events are read from a server").await?;
+    args.read(&client, out).await?;
     Ok(exit::code(exit::OK))
 }
 

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::submit::{params, payload};
-use crate::access::{Access, Purpose};
+use crate::access::Access;
 use crate::client::{Call, Client, encoded, with_query};
 use crate::failure::Failure;
 use crate::out::Out;
@@ -274,16 +274,8 @@ fn print(out: Out, found: &Value, people: impl FnOnce(&Value)) {
 }
 
 async fn asked(call: Call, config: Option<&Path>) -> Result<Value, Failure> {
-    let access = Access::open(config, Purpose::Look).await?;
-    let answered = match &access {
-        Access::Remote(client) => ask(client, call).await,
-        Access::Local(_) => Err(Failure::usage(
-            "nobody serves here, and what is decided is decided through a server",
-            "run `factum serve`, or set FACTUM_URL and FACTUM_TOKEN",
-        )),
-    };
-    access.close().await?;
-    answered
+    let client = Access::server(config, "what is decided is decided through a server").await?;
+    ask(&client, call).await
 }
 
 async fn ask(client: &Client, call: Call) -> Result<Value, Failure> {

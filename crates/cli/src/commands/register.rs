@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use serde_json::{Map, Value, json};
 
-use crate::access::{Access, Purpose};
+use crate::access::Access;
 use crate::client::{Call, Client, encoded, with_query};
 use crate::failure::Failure;
 use crate::out::Out;
@@ -358,16 +358,9 @@ impl Wish {
         kind: &str,
         config: Option<&Path>,
     ) -> Result<Value, Failure> {
-        let access = Access::open(config, Purpose::Look).await?;
-        let answered = match &access {
-            Access::Remote(client) => self.ask(client, kind).await,
-            Access::Local(_) => Err(Failure::usage(
-                "nobody serves here, and who may do what is changed through a server",
-                "run `factum serve`, or set FACTUM_URL and FACTUM_TOKEN",
-            )),
-        };
-        access.close().await?;
-        answered
+        let why = "who may do what is changed through a server";
+        let client = Access::server(config, why).await?;
+        self.ask(&client, kind).await
     }
 
     async fn run(self, kind: &str, config: Option<&Path>, out: Out) -> Result<ExitCode, Failure> {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::review::{CheckArgs, ReviewArgs, VerdictArgs};
-use crate::access::{Access, Purpose, VerdictWord};
+use crate::access::{Access, VerdictWord};
 use crate::client::{Call, Client, encoded, with_query};
 use crate::failure::Failure;
 use crate::out::Out;
@@ -171,16 +171,8 @@ pub(crate) async fn run(args: Args, config: Option<&Path>, out: Out) -> Result<E
         }
         Some(command) => command,
     };
-    let access = Access::open(config, Purpose::Look).await?;
-    let found = match &access {
-        Access::Remote(client) => command.ask(client).await,
-        Access::Local(_) => Err(Failure::unavailable(
-            "several people review at a running server, and nobody serves this store",
-            "run `factum serve` here, or set FACTUM_URL and FACTUM_TOKEN",
-        )),
-    };
-    access.close().await?;
-    let found = found?;
+    let client = Access::server(config, "several people review at a running server").await?;
+    let found = command.ask(&client).await?;
     if out.json {
         out.value(&found);
     } else {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::access::{Access, Purpose};
+use crate::access::Access;
 use crate::client::{Call, Client, encoded, with_query};
 use crate::failure::Failure;
 use crate::out::Out;
@@ -72,7 +72,7 @@ pub(crate) struct ReportArgs {
     #[arg(value_name = "CLAIM")]
     claim: String,
     /// What became of it
-    #[arg(value_name = "OUTCOME", value_parser = OUTCOMES)]
+    #[arg(value_name = "OUTCOME", value_parser = factum_server::WORK_OUTCOMES)]
     outcome: String,
     /// The destination's own reference, with done and found
     #[arg(long, value_name = "REFERENCE")]
@@ -94,34 +94,10 @@ pub(crate) struct ReportArgs {
     answer: Option<PathBuf>,
 }
 
-/// The words of a report.
-const OUTCOMES: [&str; 12] = [
-    "done",
-    "accepted",
-    "rejected",
-    "declined",
-    "busy",
-    "not_sent",
-    "unknown",
-    "answered",
-    "found",
-    "queued",
-    "absent",
-    "inconclusive",
-];
-
 impl Work {
     pub(crate) async fn run(self, config: Option<&Path>, out: Out) -> Result<ExitCode, Failure> {
-        let access = Access::open(config, Purpose::Look).await?;
-        let found = match &access {
-            Access::Remote(client) => self.ask(client).await,
-            Access::Local(_) => Err(Failure::unavailable(
-                "a claim is held by a running server, and nobody serves this store",
-                "run `factum serve` here, or set FACTUM_URL and FACTUM_TOKEN",
-            )),
-        };
-        access.close().await?;
-        let found = found?;
+        let client = Access::server(config, "a claim is held by a running server").await?;
+        let found = self.ask(&client).await?;
         if out.json {
             out.value(&found);
         } else {

@@ -125,19 +125,8 @@ async fn behind(wish: &Wish) -> Result<Reached, Failure> {
 
 /// The server that holds the store.
 fn holder(place: &Place, held: Failure) -> Result<Reached, Failure> {
-    let home = place.home()?;
-    let Some(address) = place::holder_address(&home) else {
-        return Err(held);
-    };
-    let token = match place::token() {
-        Some(token) => token,
-        None => std::fs::read_to_string(home.token_file())
-            .map_err(|_| held)?
-            .trim()
-            .to_owned(),
-    };
     Ok(Reached {
-        client: Arc::new(Client::new(&address, token)?),
+        client: Arc::new(place.holder(held)?),
         own: None,
     })
 }

@@ -241,9 +241,9 @@ fn every_way_to_nobody_is_told_apart() {
 fn a_cancel_during_the_send_is_too_late_and_says_so() {
     // B188
     let bed = Bed::start();
-    let folder = Folder::with(&bed);
+    let folder = Folder::patient(&bed);
     let server = folder.serve();
-    let payload = json!({"business": "b", "behave": "slow", "slow_ms": 1500});
+    let payload = json!({"business": "b", "behave": "slow", "slow_ms": 10_000});
     let id = folder.submit("neither.sync", "k", &payload)["id"]
         .as_str()
         .unwrap()

@@ -3,7 +3,7 @@
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::json;
 
-use crate::support::{Bed, Child, Folder, business, configuration, ended, mode};
+use crate::support::{Bed, Child, Folder, business, ended, mode};
 
 #[test]
 fn the_first_start_makes_private_files_and_says_where_it_is() {
@@ -127,12 +127,12 @@ fn the_environment_overrides_the_file() {
 #[test]
 fn a_send_in_flight_may_end_before_the_server_does() {
     let bed = Bed::start();
-    let folder = Folder::with(&bed);
+    let folder = Folder::patient(&bed);
     let server = folder.serve();
     let id = folder.submit(
         "neither.sync",
         "k",
-        &json!({"business": "b", "behave": "slow", "slow_ms": 1500}),
+        &json!({"business": "b", "behave": "slow", "slow_ms": 10_000}),
     );
     let id = id["id"].as_str().unwrap();
     folder.status_when(id, |status| status["state"] == "dispatching");
@@ -150,11 +150,7 @@ fn a_send_in_flight_may_end_before_the_server_does() {
 fn a_second_signal_ends_it_at_once_and_the_outcome_is_unknown_until_it_is_found_out() {
     // The destination acts, and holds its answer for longer than a slow machine needs for all of this.
     let bed = Bed::with(&["--faults", "late_answer=60000,class=effect,n=1"]);
-    let folder = Folder::new();
-    let text = configuration(&bed.base);
-    let patient = text.replace("answer_wait = \"5 s\"", "answer_wait = \"60 s\"");
-    assert_ne!(text, patient);
-    folder.write("factum.toml", &patient);
+    let folder = Folder::patient(&bed);
     let mut server = folder.serve();
     let id = folder.submit("key.sync", "k", &business("b"));
     let id = id["id"].as_str().unwrap();

@@ -75,6 +75,16 @@ impl Folder {
         folder
     }
 
+    /// The same, with a wait for an answer that is longer than a slow machine needs for a whole test.
+    pub(crate) fn patient(bed: &Bed) -> Self {
+        let text = configuration(&bed.base);
+        let patient = text.replace("answer_wait = \"5 s\"", "answer_wait = \"60 s\"");
+        assert_ne!(text, patient);
+        let folder = Self::new();
+        folder.write("factum.toml", &patient);
+        folder
+    }
+
     /// A path in it.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)

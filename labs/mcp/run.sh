@@ -11,18 +11,7 @@ factum=$(realpath "${FACTUM:?names the command factum}")
 python=$LAB_CACHE/mcp-python/bin/python modules=$LAB_CACHE/mcp-node/node_modules
 node=$modules/node/bin/node
 
-folder=$(mktemp -d) children=()
-finish() { for child in "${children[@]}"; do kill "$child" 2>/dev/null || true; done; wait; rm -rf "$folder"; }
-trap finish EXIT
-cd "$folder"
-said() {               # said FILE NAME: a member of the first line of a file, once it is there
-  local i
-  for i in $(seq 300); do
-    if [ -s "$1" ]; then python3 -c 'import json, sys; print(json.loads(open(sys.argv[1]).readline())[sys.argv[2]])' "$1" "$2"; return; fi
-    sleep 0.1
-  done
-  echo "$1 stays empty" >&2; return 1
-}
+. "$here/../../examples/lib.sh"
 
 "$factum" testbed --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --json >bed &
 children+=($!)

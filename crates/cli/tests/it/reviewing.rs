@@ -34,10 +34,13 @@ fn forty_unknowns_are_cleared_by_the_destinations_own_export() {
     let ids: Vec<String> = (0..ALL)
         .map(|n| {
             let name = format!("n{n}");
-            let made = folder.submit("neither.sync", &name, &business(&name));
-            let id = made["id"].as_str().unwrap().to_owned();
-            folder.status_when(&id, |status| status["next"]["do"] == "review");
-            id
+            let payload = business(&name).to_string();
+            let words = ["submit", "bed", "neither.sync", "--payload", &payload];
+            // The next one is sent when this one's fault has been met.
+            let waits = ["--key", &name, "--wait", "30s", "--json"];
+            let made = folder.run(&[&words[..], &waits].concat()).json();
+            assert_eq!(made["next"]["do"], "review", "{made}");
+            made["id"].as_str().unwrap().to_owned()
         })
         .collect();
     let sent = bed.deliveries();

@@ -15,8 +15,8 @@ use crate::target::Target;
 /// Longer than this, a server may be closing it just as we write; and a reused connection manufactures unknowns.
 const IDLE_MAX: Duration = Duration::from_millis(900);
 
-/// Idle connections per destination.
-const PER_TARGET_MAX: usize = 8;
+/// Idle connections per destination: answers come in bursts, as commits do, and so do the next sends.
+const PER_TARGET_MAX: usize = 64;
 
 /// Idle connections in all.
 const IN_ALL_MAX: usize = 256;
@@ -36,6 +36,8 @@ struct Whose {
 #[derive(Default)]
 struct Idle {
     lines: HashMap<Whose, Vec<(Instant, Line)>>,
+    /// How many there are in all.
+    count: usize,
     sweeping: bool,
 }
 
@@ -49,15 +51,15 @@ impl Pool {
     /// The connection that has been idle for the shortest time, if there is one. It may have been closed meanwhile.
     pub(super) fn take(&self, target: &Target) -> Option<Line> {
         let mut idle = lock(&self.idle);
-        let lines = idle.lines.get_mut(&whose(target))?;
-        let (since, line) = lines.pop()?;
+        let (since, line) = idle.lines.get_mut(&whose(target))?.pop()?;
+        idle.count -= 1;
         (since.elapsed() < IDLE_MAX).then_some(line)
     }
 
     /// Keeps a connection for a moment, unless there are enough.
     pub(super) fn put(&self, target: &Target, line: Line) {
         let mut idle = lock(&self.idle);
-        if idle.lines.values().map(Vec::len).sum::<usize>() >= IN_ALL_MAX {
+        if idle.count >= IN_ALL_MAX {
             return;
         }
         let lines = idle.lines.entry(whose(target)).or_default();
@@ -65,6 +67,7 @@ impl Pool {
             return;
         }
         lines.push((Instant::now(), line));
+        idle.count += 1;
         if !idle.sweeping {
             idle.sweeping = true;
             tokio::spawn(sweep(Arc::downgrade(&self.idle)));
@@ -82,6 +85,7 @@ async fn sweep(pool: Weak<Mutex<Idle>>) {
             lines.retain(|(since, _)| since.elapsed() < IDLE_MAX);
         }
         idle.lines.retain(|_, lines| !lines.is_empty());
+        idle.count = idle.lines.values().map(Vec::len).sum();
         if idle.lines.is_empty() {
             idle.sweeping = false;
             return;

@@ -1,69 +1,41 @@
-//! Tables and lines for people: one word and one colour per state.
+//! Tables and lines for people. A state has its word, and on a terminal with colours its icon and its colour.
 
 use comfy_table::{Cell, Color, ColumnConstraint, ContentArrangement, Table, presets};
+use factum::signs::{Sign, Tone};
 use serde_json::Value;
 
 use crate::out::Out;
 
-/// How a state is coloured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Paint {
-    Grey,
-    Blue,
-    Cyan,
-    Green,
-    Yellow,
-    Red,
-    Magenta,
-    Dim,
-}
-
-/// The colour of a state; of none for a word that is no state.
-fn paint(state: &str) -> Option<Paint> {
-    Some(match state {
-        "pending" => Paint::Grey,
-        "dispatching" => Paint::Blue,
-        "accepted" => Paint::Cyan,
-        "succeeded" => Paint::Green,
-        "retryable_failure" => Paint::Yellow,
-        "terminal_failure" => Paint::Red,
-        "outcome_unknown" => Paint::Magenta,
-        "cancelled" | "expired" => Paint::Dim,
-        _ => return None,
-    })
-}
-
-impl Paint {
-    fn code(self) -> u8 {
-        match self {
-            Self::Grey => 90,
-            Self::Blue => 34,
-            Self::Cyan => 36,
-            Self::Green => 32,
-            Self::Yellow => 33,
-            Self::Red => 31,
-            Self::Magenta => 35,
-            Self::Dim => 2,
-        }
+/// How a terminal says bold blue and the like.
+fn code(tone: Tone) -> u8 {
+    match tone {
+        Tone::Grey => 90,
+        Tone::Blue => 34,
+        Tone::Cyan => 36,
+        Tone::Green => 32,
+        Tone::Yellow => 33,
+        Tone::Red => 31,
+        Tone::Magenta => 35,
+        Tone::Dim => 2,
     }
+}
 
-    fn cell(self) -> Color {
-        match self {
-            Self::Grey | Self::Dim => Color::DarkGrey,
-            Self::Blue => Color::DarkBlue,
-            Self::Cyan => Color::DarkCyan,
-            Self::Green => Color::DarkGreen,
-            Self::Yellow => Color::DarkYellow,
-            Self::Red => Color::DarkRed,
-            Self::Magenta => Color::DarkMagenta,
-        }
+fn color(tone: Tone) -> Color {
+    match tone {
+        Tone::Grey | Tone::Dim => Color::DarkGrey,
+        Tone::Blue => Color::DarkBlue,
+        Tone::Cyan => Color::DarkCyan,
+        Tone::Green => Color::DarkGreen,
+        Tone::Yellow => Color::DarkYellow,
+        Tone::Red => Color::DarkRed,
+        Tone::Magenta => Color::DarkMagenta,
     }
 }
 
 /// A state's word in its colour.
 pub(crate) fn state(out: Out, word: &str) -> String {
-    match paint(word).filter(|_| out.color) {
-        Some(paint) => format!("\u{1b}[{}m{word}\u{1b}[0m", paint.code()),
+    match Sign::of_word(word).filter(|_| out.color) {
+        Some(sign) => format!("\u{1b}[{}m{} {word}\u{1b}[0m", code(sign.tone), sign.glyph),
         None => word.to_owned(),
     }
 }
@@ -94,8 +66,8 @@ pub(crate) fn table(out: Out, heads: &[&str]) -> Table {
 
 /// A cell with a state's word.
 pub(crate) fn state_cell(out: Out, word: &str) -> Cell {
-    match paint(word).filter(|_| out.color) {
-        Some(paint) => Cell::new(word).fg(paint.cell()),
+    match Sign::of_word(word).filter(|_| out.color) {
+        Some(sign) => Cell::new(format!("{} {word}", sign.glyph)).fg(color(sign.tone)),
         None => Cell::new(word),
     }
 }
@@ -271,8 +243,9 @@ mod tests {
             terminal: false,
         };
         for known in factum::State::ALL {
-            assert!(paint(known.name()).is_some(), "{}", known.name());
-            assert!(state(color, known.name()).contains("\u{1b}["));
+            let shown = state(color, known.name());
+            let own = format!("{} {}", Sign::of(known).glyph, known.name());
+            assert!(shown.contains("\u{1b}[") && shown.contains(&own), "{shown}");
             assert_eq!(state(plain, known.name()), known.name());
         }
         assert_eq!(state(color, "no state"), "no state");

@@ -121,6 +121,12 @@ impl Contract {
         self.product.kind.as_deref()
     }
 
+    /// The site where people see effects, where it is not the destination's base address.
+    #[must_use]
+    pub fn site(&self) -> Option<&str> {
+        self.product.web.as_deref()
+    }
+
     /// Where a person sees the effect: an address, or a path below the destination's base address. None where the contract
     /// has no link, or one that needs more than the receipt; see [`Contract::deep_link_with`].
     #[must_use]

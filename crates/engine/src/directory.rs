@@ -167,7 +167,8 @@ impl Directory {
                 | Kind::Delivery
                 | Kind::Proposal
                 | Kind::Proposed
-                | Kind::Hold => {}
+                | Kind::Hold
+                | Kind::Session => {}
             }
         }
         Ok(directory)

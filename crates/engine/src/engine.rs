@@ -1,12 +1,14 @@
 //! The engine as its users hold it: submit, ask, decide; the shell carries out the rest.
 
 mod callbacks;
+pub(crate) mod looking;
 mod operate;
 mod people;
 pub(crate) mod proposals;
 pub(crate) mod register;
 pub(crate) mod retention;
 pub(crate) mod review;
+pub(crate) mod sessions;
 mod submit;
 pub(crate) mod work;
 

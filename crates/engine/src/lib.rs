@@ -45,10 +45,12 @@ pub use destination::{
     ByWorkers, Carried, CarriedRequest, Carrier, Destination, Operation, OperationContract, Reach,
 };
 pub use directory::{Caller, Directory};
+pub use engine::looking::Whereabouts;
 pub use engine::proposals::{Ask, Decided, Decision, ProposalFilter, Proposed};
 pub use engine::register::{Reason, token_of};
 pub use engine::retention::{Erased, Swept, Whose};
 pub use engine::review::{Incident, MANY_MAX, Person, ProposedVerdict, Ruled, ruling_word};
+pub use engine::sessions::{Holder, Lasts, Session};
 pub use engine::work::by_word;
 pub use engine::{Cancelled, Engine, Options, Submitted, TransportMaker};
 pub use key_template::KeyTemplate;

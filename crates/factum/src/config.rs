@@ -2,6 +2,7 @@
 //!
 //! Unknown members are errors, with line and column. [`crate::setup`] turns it into what the engine runs with.
 
+mod console;
 mod server;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ pub use crate::mcp::McpConfig;
 pub use crate::networks::AllowPrivate;
 pub use crate::observe::{LogConfig, LogFormat, MetricsAccess, MetricsConfig, TracesConfig};
 pub use crate::workers::{WorkConfig, WorkKey, WorkLookUp};
+pub use console::ConsoleConfig;
 pub use server::{RateConfig, ServerConfig, TlsConfig};
 
 /// `factum.toml`.
@@ -25,6 +27,8 @@ pub use server::{RateConfig, ServerConfig, TlsConfig};
 pub struct Config {
     /// How the HTTP API is reached.
     pub server: ServerConfig,
+    /// The pages for people.
+    pub console: ConsoleConfig,
     /// Where everything is written down.
     pub store: StoreConfig,
     /// Bounds of the engine.

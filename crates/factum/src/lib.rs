@@ -53,6 +53,7 @@ pub mod retention;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub mod seal_keys;
 pub mod setup;
+pub mod signs;
 pub mod start;
 pub mod statements;
 pub mod teller;
@@ -87,9 +88,9 @@ pub use factum_engine::reading::read_object;
 pub use factum_engine::submission::{ConversationRef, KEY_MAX, WHOLE_MAX};
 pub use factum_engine::{
     About, Ask, ByWorkers, Caller, Cancelled, Carried, CarriedRequest, Carrier, Change, Code,
-    Decision, Destination, Directory, Engine, Incident, Listener, MANY_MAX, Operation, Person,
-    Problem, ProposalFilter, ProposedVerdict, Reach, Reason, Ruled, Submission, by_word,
-    destination, directory, review, ruling_word, token_of, work,
+    Decision, Destination, Directory, Engine, Holder, Incident, Lasts, Listener, MANY_MAX,
+    Operation, Person, Problem, ProposalFilter, ProposedVerdict, Reach, Reason, Ruled, Session,
+    Submission, Whereabouts, by_word, destination, directory, review, ruling_word, token_of, work,
 };
 pub use factum_store::register::{Entry, EntryFilter, EntryKey, EntryVersion, Kind};
 pub use factum_store::{Filter, Record, Restore};

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use factum::{
-    ActionId, Caller, DEFAULT_PRINCIPAL, DEFAULT_TENANT, Factum, Listener, Problem, Record,
+    ActionId, Caller, DEFAULT_PRINCIPAL, DEFAULT_TENANT, Factum, Holder, Listener, Problem, Record,
 };
 use subtle::ConstantTimeEq;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -147,6 +147,30 @@ impl App {
             Shown::Nothing => None,
             Shown::Token(token) => self.holder(token),
             Shown::Certificate(token) => self.inner.factum.engine().caller_of(token),
+        }
+    }
+
+    /// Whose token this is, and as what a session that is opened with it is known.
+    pub(crate) fn signs_in(&self, token: &str) -> Option<(Caller, Holder)> {
+        let caller = self.holder(token)?;
+        let holder = match &caller.token {
+            Some(id) => Holder::Token(id.clone()),
+            None => Holder::Installation(self.inner.factum.engine().fingerprint_of(token)),
+        };
+        Some((caller, holder))
+    }
+
+    /// Who holds what a session was opened with, if it still counts.
+    pub(crate) fn holder_of(&self, holder: &Holder) -> Option<Caller> {
+        let engine = self.inner.factum.engine();
+        match holder {
+            Holder::Token(id) => engine.caller_of(id),
+            Holder::Installation(name) => {
+                let mut tokens = self.inner.tokens.iter();
+                tokens
+                    .any(|token| engine.fingerprint_of(token) == *name)
+                    .then(|| Caller::trusted(DEFAULT_TENANT, DEFAULT_PRINCIPAL))
+            }
         }
     }
 

@@ -165,7 +165,8 @@ fn logged(method: &Method, path: &str, asked: &Asked, reply: &Reply, begun: Inst
 fn dressed(mut reply: Reply, asked: &Asked) -> Reply {
     let headers = reply.headers_mut();
     for (name, value) in FOR_BROWSERS {
-        headers.insert(name, value);
+        // Pages for people say for themselves what a browser may do with them.
+        headers.entry(name).or_insert(value);
     }
     if asked.is_encrypted() {
         let year = HeaderValue::from_static("max-age=31536000");

@@ -131,7 +131,11 @@ pub(crate) async fn text(
     })
 }
 
-async fn bytes(headers: &HeaderMap, body: &mut Body, limits: Limits) -> Result<Vec<u8>, Failure> {
+pub(crate) async fn bytes(
+    headers: &HeaderMap,
+    body: &mut Body,
+    limits: Limits,
+) -> Result<Vec<u8>, Failure> {
     let Limits {
         body_max,
         body_wait,

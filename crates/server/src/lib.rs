@@ -12,6 +12,7 @@ mod admin;
 mod app;
 mod call;
 mod callbacks;
+mod console;
 mod conversations;
 mod destinations;
 mod edge;

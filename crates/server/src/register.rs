@@ -504,7 +504,8 @@ fn changed(entry: &Entry, standing: Standing) -> Result<Option<String>, Problem>
         | Kind::Delivery
         | Kind::Proposal
         | Kind::Proposed
-        | Kind::Hold => {
+        | Kind::Hold
+        | Kind::Session => {
             let mut body = token_of(entry)?;
             (std::mem::replace(&mut body.standing, standing), body.text())
         }

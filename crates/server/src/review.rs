@@ -174,7 +174,7 @@ fn seen_by(app: &App, incoming: &Incoming) -> Result<Caller, Failure> {
 }
 
 /// What is first: the gravest, then what has the least time left, then what waits longest.
-fn urgency(
+pub(crate) fn urgency(
     app: &App,
     record: &Record,
 ) -> (std::cmp::Reverse<Consequence>, Timestamp, Option<Timestamp>) {

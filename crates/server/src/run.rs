@@ -16,7 +16,7 @@ use crate::incoming::Incoming;
 use crate::query::Query;
 use crate::reply::{Failure, Reply};
 use crate::{
-    actions, admin, callbacks, conversations, destinations, events, health, mcp, metrics,
+    actions, admin, callbacks, console, conversations, destinations, events, health, mcp, metrics,
     proposals, register, retention, review, webhooks, work,
 };
 
@@ -40,6 +40,9 @@ pub fn router(app: App) -> Router {
         })
         .await
     };
+    if app.factum().config().console.enabled {
+        router = console::routes(router);
+    }
     router
         .route(mcp::http::PATH, mcp_methods())
         .route(metrics::PATH, axum::routing::get(scraped))
@@ -249,7 +252,7 @@ async fn carried_out(app: &App, incoming: Incoming) -> Result<Reply, Failure> {
 }
 
 /// Whether a token allows this. Refused before the path or the body is looked at, so that the answer tells nothing about them.
-fn allowed(caller: &Caller, need: Need) -> Result<(), Failure> {
+pub(crate) fn allowed(caller: &Caller, need: Need) -> Result<(), Failure> {
     let (allows, wanted) = match need {
         Need::Nothing | Need::Token => (true, String::new()),
         Need::AnyOf(scopes) => {
@@ -309,7 +312,13 @@ pub(crate) fn authorized(
         let remedy = "send `Authorization: Bearer` with a token, or set FACTUM_TOKEN";
         return Err(Failure::new(Code::Unauthorized, "", rule, remedy));
     };
-    asked.is_from(&caller);
+    counted(app, asked, &caller)?;
+    Ok((caller, shown))
+}
+
+/// A request of theirs: it stands in the log, and counts towards what their token may ask.
+pub(crate) fn counted(app: &App, asked: &Asked, caller: &Caller) -> Result<(), Failure> {
+    asked.is_from(caller);
     let token = caller.token.as_deref().unwrap_or_default();
     app.rates().take(token, Instant::now()).map_err(|wait| {
         let rule =
@@ -318,7 +327,7 @@ pub(crate) fn authorized(
             "wait as long as Retry-After says; a submission may be repeated with the same identity";
         Problem::new(Code::RateLimited, "", rule, remedy).after(wait)
     })?;
-    Ok((caller, shown))
+    Ok(())
 }
 
 fn unknown_route(app: &App, asked: &Asked, headers: &HeaderMap) -> Result<Reply, Failure> {

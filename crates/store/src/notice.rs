@@ -112,7 +112,8 @@ impl Topic {
             | Kind::Delivery
             | Kind::Proposal
             | Kind::Proposed
-            | Kind::Hold => None,
+            | Kind::Hold
+            | Kind::Session => None,
         }
     }
 }

@@ -42,11 +42,13 @@ pub enum Kind {
     Proposed,
     /// What is not to be purged, whatever its age.
     Hold,
+    /// Somebody who signed in at the console.
+    Session,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Tenant,
         Self::Principal,
         Self::Grant,
@@ -63,6 +65,7 @@ impl Kind {
         Self::Proposal,
         Self::Proposed,
         Self::Hold,
+        Self::Session,
     ];
 
     /// The word that is stored.
@@ -85,6 +88,7 @@ impl Kind {
             Self::Proposal => "proposal",
             Self::Proposed => "proposed",
             Self::Hold => "hold",
+            Self::Session => "session",
         }
     }
 
@@ -107,7 +111,8 @@ impl Kind {
             | Self::Endpoint
             | Self::Delivery
             | Self::Proposal
-            | Self::Proposed => false,
+            | Self::Proposed
+            | Self::Session => false,
         }
     }
 }

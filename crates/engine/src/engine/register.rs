@@ -340,7 +340,7 @@ fn changes_all_the_time() -> Problem {
         .after(std::time::Duration::from_secs(1))
 }
 
-fn random_hex(bytes: usize) -> Result<String, Problem> {
+pub(super) fn random_hex(bytes: usize) -> Result<String, Problem> {
     let mut random = vec![0; bytes];
     getrandom::fill(&mut random).map_err(|error| {
         let rule = format!("the operating system gives no random bytes: {error}");

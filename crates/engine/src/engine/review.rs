@@ -190,10 +190,37 @@ impl Engine {
         person: Person<'_>,
         why: &str,
     ) -> Result<Ruled, Problem> {
+        self.rule_on(id, None, ruling, person, why).await
+    }
+
+    /// The same, only on what the person has seen: the action as it stood at this version.
+    ///
+    /// # Errors
+    /// As [`Engine::rule_by`], and [`Code::ActionChanged`] where something has come to it since; nothing was recorded then.
+    pub async fn rule_on_seen(
+        &self,
+        id: ActionId,
+        seen: u64,
+        ruling: Ruling,
+        person: Person<'_>,
+        why: &str,
+    ) -> Result<Ruled, Problem> {
+        self.rule_on(id, Some(seen), ruling, person, why).await
+    }
+
+    async fn rule_on(
+        &self,
+        id: ActionId,
+        seen: Option<u64>,
+        ruling: Ruling,
+        person: Person<'_>,
+        why: &str,
+    ) -> Result<Ruled, Problem> {
         let record = self.load(id).await?;
+        was_seen(&record, seen)?;
         self.may_rule(&record, &ruling, person).await?;
         if !self.wants_two(&record) {
-            let record = self.rule_at_once(id, ruling, person.by, why).await?;
+            let record = self.rule_at_once(id, seen, ruling, person.by, why).await?;
             return Ok(Ruled::Recorded(Box::new(record)));
         }
         for _ in 0..DECIDED_MAX {
@@ -217,7 +244,7 @@ impl Engine {
                 Some(first) if first.says(&own) => {
                     let by = format!("{} and {}", first.by, person.by);
                     let why = format!("{}; {why}", first.why);
-                    let record = self.rule_at_once(id, ruling, &by, &why).await?;
+                    let record = self.rule_at_once(id, seen, ruling, &by, &why).await?;
                     // What is recorded counts; that it is still shown as proposed would only be repeated.
                     let done = ProposedVerdict {
                         done: true,
@@ -285,11 +312,13 @@ impl Engine {
     pub(super) async fn rule_at_once(
         &self,
         id: ActionId,
+        seen: Option<u64>,
         ruling: Ruling,
         by: &str,
         why: &str,
     ) -> Result<Record, Problem> {
         self.judge_on(id, true, |record, evidence, at| {
+            was_seen(record, seen)?;
             let bare = Bare::of(&record.action.intent, evidence);
             let (status, _) = self.assess(record);
             verdict_applies(record, &status, &ruling, at, Some(&bare))?;
@@ -525,6 +554,19 @@ fn taken(record: &Record, by: &str) -> Problem {
     let rule = format!("{by} works on it");
     let remedy = "leave it to them, or give it back in their place: release";
     Problem::new(Code::TakenByOther, "", rule, remedy).about(record.id())
+}
+
+/// Whoever decides on what they were shown decides on nothing else.
+fn was_seen(record: &Record, seen: Option<u64>) -> Result<(), Problem> {
+    let Some(seen) = seen.filter(|seen| *seen != record.version) else {
+        return Ok(());
+    };
+    let rule = format!(
+        "the action is at version {}, and version {seen} was shown",
+        record.version
+    );
+    let remedy = "look at it as it stands now, and decide then";
+    Err(Problem::new(Code::ActionChanged, "", rule, remedy).about(record.id()))
 }
 
 fn changes(id: ActionId) -> Problem {

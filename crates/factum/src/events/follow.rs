@@ -190,6 +190,11 @@ pub(super) async fn forget(engine: &Engine, keep: Span) -> Result<(), Problem> {
     let passed = engine.now() - PASSED;
     store.forget_versions(Kind::Delivery, passed).await?;
     store.forget_versions(Kind::Digest, before).await?;
+    // Who was signed in when stays; when they were last seen before that is nobody's question.
+    store.forget_versions(Kind::Session, passed).await?;
+    store
+        .forget_entries(Kind::Session, before, FORGET_AT_ONCE)
+        .await?;
     for _ in 0..FORGET_ROUNDS {
         let gone = store.forget_notices(before, FORGET_AT_ONCE).await?;
         if gone < u64::try_from(FORGET_AT_ONCE).unwrap_or(u64::MAX) {

@@ -15,6 +15,7 @@ mod cancel;
 mod client;
 mod compatible;
 mod conforms;
+mod console;
 mod conversations;
 mod crossing;
 mod document;

@@ -1,0 +1,113 @@
+//! What a form sends, and what stands in an address: pairs of a name and a text.
+
+use axum::http::{HeaderMap, Uri, header};
+use factum::Code;
+
+use crate::incoming::said;
+use crate::reply::Failure;
+
+/// The media type of forms.
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// Pairs, in their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Form(Vec<(String, String)>);
+
+impl Form {
+    /// Of an address.
+    pub(super) fn of_query(uri: &Uri) -> Self {
+        Self::read(uri.query().unwrap_or_default().as_bytes())
+    }
+
+    /// Of a form's body. Other media types could be sent by a page of another site without its browser asking here first.
+    pub(super) fn of_body(headers: &HeaderMap, bytes: &[u8]) -> Result<Self, Failure> {
+        let kind = headers.get(header::CONTENT_TYPE);
+        let kind = kind
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default();
+        let essence = kind.split(';').next().unwrap_or_default().trim();
+        if essence.eq_ignore_ascii_case(FORM) {
+            return Ok(Self::read(bytes));
+        }
+        let rule = format!("a form is sent as {FORM}, not as {essence:?}");
+        let remedy = "use the console's own form, or the HTTP API under /v1";
+        Err(Failure::new(
+            Code::WrongMediaType,
+            "Content-Type",
+            rule,
+            remedy,
+        ))
+    }
+
+    fn read(bytes: &[u8]) -> Self {
+        Self(form_urlencoded::parse(bytes).into_owned().collect())
+    }
+
+    /// The text of a name; none where it is missing or blank.
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(known, _)| known == name);
+        found
+            .map(|(_, value)| value.trim())
+            .filter(|value| !value.is_empty())
+    }
+
+    /// All texts of a name.
+    pub(super) fn all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> {
+        let found = self.0.iter().filter(move |(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// A text in a person's words, within bounds. Browsers end lines as typewriters did.
+    pub(super) fn said(&self, name: &str, characters_max: usize) -> Result<String, Failure> {
+        let text = self.text(name).unwrap_or_default().replace("\r\n", "\n");
+        said(&format!("/{name}"), text, characters_max)
+    }
+
+    /// The same as an address's query, with one text put in place of what it had.
+    pub(super) fn with(&self, name: &str, value: &str) -> String {
+        let kept = self.0.iter().filter(|(known, _)| known != name);
+        form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(kept.map(|(name, value)| (name.as_str(), value.as_str())))
+            .append_pair(name, value)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn form(text: &str) -> Form {
+        Form::read(text.as_bytes())
+    }
+
+    #[test]
+    fn blank_is_missing_and_lines_end_as_ours() {
+        let form = form("a=+&b=x%0D%0Ay&b=z&c=%F0%9F%8E%AB");
+        assert_eq!((form.text("a"), form.text("d")), (None, None));
+        assert_eq!(form.said("b", 10).unwrap(), "x\ny");
+        assert_eq!(form.all("b").count(), 2);
+        assert_eq!(form.text("c"), Some("🎫"));
+        assert!(form.said("a", 10).is_err() && form.said("b", 2).is_err());
+    }
+
+    #[test]
+    fn an_address_is_written_as_it_is_read() {
+        let next = form("q=a%26b&before=x").with("before", "act 1");
+        assert_eq!(next, "q=a%26b&before=act+1");
+    }
+
+    #[test]
+    fn only_forms_are_read_as_forms() {
+        for (kind, right) in [
+            (FORM, true),
+            ("application/x-www-form-urlencoded; charset=UTF-8", true),
+            ("text/plain", false),
+            ("application/json", false),
+        ] {
+            let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, kind.parse().unwrap())]);
+            assert_eq!(Form::of_body(&headers, b"a=b").is_ok(), right, "{kind}");
+        }
+        assert!(Form::of_body(&HeaderMap::new(), b"a=b").is_err());
+    }
+}

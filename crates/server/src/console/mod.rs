@@ -1,0 +1,230 @@
+//! The console: pages for people, where they see what is known and decide. Served at `/` of the same server, without a build of its own
+//! and without a script that anything but live updates would need.
+//!
+//! It asks the library what the HTTP API asks, under the authority that the API's calls need: each page names the call behind it. A
+//! session stands in for a token (`door`), a form for a JSON body (`form`); templates are in `templates/`, what browsers load in `assets/`.
+//! Nothing that a stranger wrote is put into a page but as escaped text.
+
+mod action;
+mod actions;
+mod assets;
+mod door;
+mod form;
+mod known;
+mod live;
+mod page;
+mod review;
+mod rule;
+mod timeline;
+mod words;
+
+use axum::Router;
+use axum::extract::{FromRequestParts, RawPathParams, Request, State};
+use axum::http::Method;
+use axum::routing::{MethodFilter, get, on};
+use factum::{ActionId, Caller, Code, Session};
+
+use self::form::Form;
+use self::page::{Shell, Theme, moved, shown};
+use crate::app::App;
+use crate::call::Call;
+use crate::edge::{Asked, answered};
+use crate::incoming::bytes;
+use crate::reply::{Failure, Reply};
+use crate::run::{allowed, counted};
+
+macro_rules! routes {
+    ($($variant:ident $method:ident $path:literal $call:ident;)*) => {
+        /// A page, or a form's address.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        enum Route { $($variant,)* }
+
+        impl Route {
+            const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            fn method(self) -> Method {
+                match self { $(Self::$variant => Method::$method,)* }
+            }
+
+            fn path(self) -> &'static str {
+                match self { $(Self::$variant => $path,)* }
+            }
+
+            /// The call of the HTTP API whose authority it needs.
+            fn call(self) -> Call {
+                match self { $(Self::$variant => Call::$call,)* }
+            }
+        }
+    };
+}
+
+routes! {
+    Review GET "/review" Review;
+    Live GET "/live" Events;
+    CheckMany POST "/review/check-again" CheckMany;
+    Actions GET "/actions" List;
+    Action GET "/actions/{id}" Status;
+    Verdict POST "/actions/{id}/verdict" Verdict;
+    Take POST "/actions/{id}/take" Take;
+    GiveBack POST "/actions/{id}/release" GiveBack;
+    Note POST "/actions/{id}/note" Note;
+    CheckAgain POST "/actions/{id}/check-again" CheckAgain;
+}
+
+/// Somebody who is signed in, and what they ask for.
+struct Visit {
+    route: Route,
+    caller: Caller,
+    session: Session,
+    theme: Option<Theme>,
+    params: Vec<(String, String)>,
+    /// What stands behind the `?` of the address.
+    query: Form,
+    /// What a form sent; empty where none did.
+    form: Form,
+}
+
+impl Visit {
+    fn shell(&self, here: &'static str) -> Shell {
+        Shell::of(&self.caller, &self.session, self.theme, here, &self.query)
+    }
+
+    fn param(&self, name: &str) -> &str {
+        let found = self.params.iter().find(|(known, _)| known == name);
+        found.map_or("", |(_, value)| value)
+    }
+
+    /// The action that the address names.
+    fn action(&self) -> Result<ActionId, Failure> {
+        (self.param("id"))
+            .parse()
+            .map_err(|error: factum::core::id::BadId| {
+                let remedy = "follow a link, or search for it";
+                Failure::new(Code::UnknownAction, "", error.to_string(), remedy)
+            })
+    }
+}
+
+/// The console's addresses beside those that are there.
+pub(crate) fn routes(router: Router<App>) -> Router<App> {
+    let mut router = router
+        .route(assets::PATH, get(assets::answer))
+        .route(door::SIGN_IN, get(door::page).post(door::sign_in))
+        .route(door::SIGN_OUT, on(MethodFilter::POST, door::sign_out))
+        .route(page::THEME, on(MethodFilter::POST, page::set_theme))
+        .route("/", get(first));
+    for route in Route::ALL.iter().copied() {
+        let filter = if route.method() == Method::POST {
+            MethodFilter::POST
+        } else {
+            MethodFilter::GET
+        };
+        let handler = move |State(app): State<App>, request: Request| async move {
+            let wait = app.limits().answer_wait;
+            answered(request, route.path(), wait, |request, asked| async move {
+                Ok(answer(&app, route, &asked, request).await)
+            })
+            .await
+        };
+        router = router.route(route.path(), on(filter, handler));
+    }
+    router
+}
+
+/// Where somebody comes in who says nothing.
+async fn first() -> Reply {
+    moved("/review")
+}
+
+async fn answer(app: &App, route: Route, asked: &Asked, request: Request) -> Reply {
+    let (mut parts, body) = request.into_parts();
+    let theme = Theme::of(&parts.headers);
+    let raw = RawPathParams::from_request_parts(&mut parts, &()).await;
+    let params = raw.map(|raw| {
+        let pairs = raw.iter();
+        pairs
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect()
+    });
+    let (caller, session) = match door::who(app, asked, &parts.headers).await {
+        Ok(found) => found,
+        Err(failure) => return door::turned_away(&failure, &parts, theme),
+    };
+    let visit = Visit {
+        route,
+        caller,
+        session,
+        theme,
+        params: params.unwrap_or_default(),
+        query: Form::of_query(&parts.uri),
+        form: Form::default(),
+    };
+    let shell = visit.shell("");
+    let answered = visited(app, visit, asked, &parts, body).await;
+    answered.unwrap_or_else(|failure| page::failed(shell, &failure))
+}
+
+/// The order counts: what is refused is refused before anything of the request is read or looked up.
+async fn visited(
+    app: &App,
+    mut visit: Visit,
+    asked: &Asked,
+    parts: &axum::http::request::Parts,
+    mut body: axum::body::Body,
+) -> Result<Reply, Failure> {
+    counted(app, asked, &visit.caller)?;
+    allowed(&visit.caller, visit.route.call().need())?;
+    if visit.route.method() == Method::POST {
+        door::same_origin(&parts.headers)?;
+        let bytes = bytes(&parts.headers, &mut body, app.limits()).await?;
+        visit.form = Form::of_body(&parts.headers, &bytes)?;
+        door::own_form(&visit.session, &visit.form)?;
+    }
+    match visit.route {
+        Route::Review => review::queue(app, &visit).await,
+        Route::Live => live::open(app, &visit).await,
+        Route::CheckMany => review::check_many(app, &visit).await,
+        Route::Actions => actions::list(app, &visit).await,
+        Route::Action => action::show(app, &visit).await,
+        Route::Verdict => rule::verdict(app, &visit).await,
+        Route::Take | Route::GiveBack | Route::Note | Route::CheckAgain => {
+            rule::work_on(app, &visit).await
+        }
+    }
+}
+
+/// After a form: the browser is led to a page, so that loading it again sends nothing again.
+fn done(at: &str, said: Said) -> Reply {
+    moved(&format!("{at}?said={}", said.word()))
+}
+
+macro_rules! said {
+    ($($variant:ident $word:literal $text:literal;)*) => {
+        /// What a page says about what was just done. Only these words stand in an address; nobody can have the console say
+        /// anything else by a link.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        enum Said { $($variant,)* }
+
+        impl Said {
+            const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            fn word(self) -> &'static str {
+                match self { $(Self::$variant => $word,)* }
+            }
+
+            fn text(self) -> &'static str {
+                match self { $(Self::$variant => $text,)* }
+            }
+        }
+    };
+}
+
+said! {
+    Ruled "ruled" "Your verdict is recorded.";
+    Proposed "proposed" "Your verdict waits for a second person, who has to say the same.";
+    Taken "taken" "It is yours: nobody else touches it, the machine included.";
+    GivenBack "given-back" "It is given back.";
+    Noted "noted" "Your note is kept.";
+    Asked "asked" "The destination is asked once more; what it says appears here.";
+    AskedSome "asked-some" "The destination is asked about those that it can be asked about.";
+}

@@ -22,6 +22,7 @@ mod people;
 mod report;
 mod search;
 mod setup;
+mod twins;
 mod worker;
 mod world;
 

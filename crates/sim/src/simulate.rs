@@ -12,6 +12,7 @@
 mod callers;
 mod commands;
 mod dice;
+mod elsewhere;
 mod laws;
 mod operations;
 mod options;

@@ -30,7 +30,7 @@ const SHOWN_MAX: usize = 3;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// How many seeds [default: 1000]; with --self-test, in how many each mistake is tried, whoever has to notice it
+    /// How many seeds [default: 1000]; with --self-test, in how many at the most each mistake of the simulator's is tried
     #[arg(long, value_name = "N")]
     seeds: Option<u64>,
     /// No new seed after so long
@@ -46,7 +46,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "OPTIONS", conflicts_with_all = ["seeds", "minutes", "self_test"])]
     replay: Option<String>,
     /// Make every deliberate mistake in turn, and see whether it is noticed
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["minutes", "seed", "explain"])]
     self_test: bool,
     /// Threads, each with seeds of its own
     #[arg(long, value_name = "N", default_value_t = 2)]
@@ -209,7 +209,7 @@ fn broken(outcome: &Outcome) -> Option<Value> {
 /// test, which is named and not run here.
 fn self_test(args: &Args, out: Out) -> ExitCode {
     let next = AtomicUsize::new(0);
-    let rows = Mutex::new(BTreeMap::new());
+    let rows = Mutex::new(BTreeMap::<usize, Value>::new());
     std::thread::scope(|scope| {
         for _ in 0..args.threads.max(1) {
             scope.spawn(|| {
@@ -220,8 +220,9 @@ fn self_test(args: &Args, out: Out) -> ExitCode {
                         return;
                     };
                     let row = noticed(&simulator, *mistake, args.seeds);
-                    out.note(format_args!("{row}"));
                     let Ok(mut rows) = rows.lock() else { return };
+                    let (done, all) = (rows.len() + 1, Mistake::ALL.len());
+                    out.progress(format_args!("{done} of {all}: {}", in_words(&row)));
                     rows.insert(n, row);
                 }
             });
@@ -249,6 +250,24 @@ fn self_test(args: &Args, out: Out) -> ExitCode {
     })
 }
 
+/// A row, for who waits for the others.
+fn in_words(row: &Value) -> String {
+    let name = row["name"].as_str().unwrap_or_default();
+    if let Some(test) = row["test"].as_str() {
+        return format!("{name} is for a test: {test}");
+    }
+    let seed = row["seed"].as_u64().map(|seed| format!(" in seed {seed}"));
+    let states = row["states"].as_u64();
+    let states = states.map(|states| format!(" within {states} worlds"));
+    let ways: Vec<String> = seed.into_iter().chain(states).collect();
+    let noticed = if row["found"] == true {
+        "is noticed"
+    } else {
+        "IS NOT NOTICED"
+    };
+    format!("{name} {noticed}{}", ways.join(","))
+}
+
 /// What became of one mistake. It is found if everybody who has to notice it does.
 fn noticed(simulator: &Simulator, mistake: Mistake, tried: Option<u64>) -> Value {
     let mut row =
@@ -258,9 +277,10 @@ fn noticed(simulator: &Simulator, mistake: Mistake, tried: Option<u64>) -> Value
         return row;
     }
     let mut found = true;
-    if let Some(within) = tried.or(seeds_for(mistake)) {
+    if let Some(within) = seeds_for(mistake) {
+        let within = tried.unwrap_or(within);
         let noticed = simulator.notices(mistake, within);
-        found &= noticed.by.is_some() || seeds_for(mistake).is_none();
+        found &= noticed.by.is_some();
         row["seed"] = noticed.by.as_ref().map(|(seed, _)| *seed).into();
         row["law"] = noticed.by.map(|(_, broken)| broken.law).into();
         row["seeds_within"] = within.into();

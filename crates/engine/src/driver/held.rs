@@ -223,7 +223,8 @@ pub(super) fn next_row_after(record: &Record, facts: &[Fact], view: &View) -> Ne
 }
 
 /// The row of an action whose request is in flight: without word by the end of its lease, it is looked at again.
-pub(crate) fn in_flight_row(mark: &Fact) -> NextRow {
+#[must_use]
+pub fn in_flight_row(mark: &Fact) -> NextRow {
     let until = match mark {
         Fact::Marked(mark) => Some(mark.lease_until),
         Fact::CancelMarked(mark) => Some(mark.lease_until),

@@ -340,7 +340,7 @@ impl Engine {
             destination.and_then(|at| at.account.as_deref()),
         );
         let conditions = self.conditions(record);
-        let doable = work::doable(record, &conditions, &directory, rests, by.look_ups);
+        let doable = work::doable(record, &conditions, Some(&directory), rests, by.look_ups);
         if !matches!(doable, Doable::Send(_)) {
             return Ok(doable);
         }
@@ -385,14 +385,7 @@ impl Engine {
     }
 
     fn hold(&self, ticket: &Ticket, record: &Record) -> Claim {
-        Claim {
-            action: ticket.action,
-            token: ticket.token,
-            version: record.version,
-            overtaken: record.overtaken,
-            until: Timestamp::NEVER,
-            under: Some(self.shared.directory().edition()),
-        }
+        ticket.hold(record, self.shared.directory().edition())
     }
 
     /// A mark was refused: the claim is over, or something else was recorded, or somebody may do less than is known here.

@@ -2,6 +2,7 @@
 //! seal that only the installation's keys make.
 
 use factum_core::{ActionId, Epoch, Timestamp, WorkerNonce};
+use factum_store::{Claim, Record};
 
 use crate::keys::Keys;
 use crate::problem::{Code, Problem};
@@ -77,6 +78,18 @@ impl Ticket {
             return Err(unknown());
         }
         Self::of_bytes(said).ok_or_else(unknown)
+    }
+
+    /// The store's claim that it names, for a decision that was made on this record under this edition of the register.
+    pub fn hold(&self, record: &Record, edition: u64) -> Claim {
+        Claim {
+            action: self.action,
+            token: self.token,
+            version: record.version,
+            overtaken: record.overtaken,
+            until: Timestamp::NEVER,
+            under: Some(edition),
+        }
     }
 
     fn bytes(&self) -> Vec<u8> {

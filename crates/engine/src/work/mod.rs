@@ -18,6 +18,7 @@ pub use factum_contract::http::HttpAnswer;
 pub use report::{Report, facts, is_recorded};
 
 use crate::directory::Directory;
+pub use crate::driver::held::in_flight_row;
 use crate::driver::held::{Rests, approval_void};
 
 /// What a worker asks for.
@@ -90,18 +91,23 @@ pub enum Doable {
     Nothing(String),
 }
 
-/// What a worker could do about an action now. Records that time calls for come first, and are the engine's to write.
+/// What a worker could do about an action now. Records that time calls for come first, and are the engine's to write. An approval has
+/// to cover what it `rests` on: the contract's digest, the destination's address, and the account there. Without a `directory` nobody
+/// says who may do what.
 #[must_use]
-pub(crate) fn doable(
+pub fn doable(
     record: &Record,
     conditions: &Conditions<'_>,
-    directory: &Directory,
+    directory: Option<&Directory>,
     rests: Rests<'_>,
     look_ups: bool,
 ) -> Doable {
     let intent = &record.action.intent;
     let settled = record.status().is_settled();
-    if !settled && let Err(missing) = directory.still_lets(&record.action, conditions.now) {
+    let lets = directory.map_or(Ok(()), |known| {
+        known.still_lets(&record.action, conditions.now)
+    });
+    if !settled && let Err(missing) = lets {
         return Doable::Nothing(missing.why().to_owned());
     }
     if !settled && let Some(why) = approval_void(&record.action, rests) {

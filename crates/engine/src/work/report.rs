@@ -5,6 +5,7 @@ use factum_contract::http::HttpAnswer;
 use factum_core::evidence::{
     Answer, AnswerClass, Callback, Capture, Lookup, LookupAnswer, Loss, Phase, Receipt, RequestRef,
 };
+use factum_core::mistake::{Mistake, made};
 use factum_core::promise::LookupBy;
 use factum_core::{AttemptNo, Evidence, Fact, Span, Timestamp};
 use factum_store::Record;
@@ -92,10 +93,19 @@ pub fn facts(
             let Some(mark) = begun else {
                 return without_a_mark(record, report, by);
             };
+            let over = record.known.attempt_leased_until(mark.attempt).is_none();
+            if over && made(Mistake::LateReportDropped) {
+                return Ok(Vec::new());
+            }
+            let attempt = if made(Mistake::ReportSpeaksForTheLatest) {
+                AttemptNo(record.known.attempts_marked())
+            } else {
+                mark.attempt
+            };
             match (report, contract) {
                 (Report::Answered(answer), Some(contract)) => {
                     let messages = Messages::new(keys, record, contract);
-                    let request = RequestRef::Attempt(mark.attempt);
+                    let request = RequestRef::Attempt(attempt);
                     let sent = (messages.effect(request, mark.epoch))
                         .map_err(|_| unreadable(record, "the request cannot be built again"))?;
                     let ended = Ended::Answered {
@@ -109,7 +119,7 @@ pub fn facts(
                     record,
                     "the operation has no contract that reads answers",
                 )),
-                (report, _) => Ok(vec![ended(mark.attempt, report, by, now)]),
+                (report, _) => Ok(vec![ended(attempt, report, by, now)]),
             }
         }
     }

@@ -21,6 +21,8 @@ pub(crate) enum Caller {
     Told(u8),
     /// It was refused, and told which action has its identity.
     Refused(u8),
+    /// It was told which action of the same content may be its own intent, and that nothing was recorded.
+    HeldOff(u8),
 }
 
 impl Caller {
@@ -37,8 +39,12 @@ impl World {
     }
 
     /// A submission is checked, before any transaction.
-    pub(crate) fn check_submission(&mut self, caller: u8) {
-        self.callers[usize::from(caller)] = Caller::Checked(self.named(0));
+    pub(crate) fn check_submission(&mut self, caller: u8, run: &Run) {
+        let seen = match run.setup.twins {
+            None => self.named(0),
+            Some(within) => self.held_off_by(caller, within, run),
+        };
+        self.callers[usize::from(caller)] = Caller::Checked(seen);
     }
 
     /// A submission is recorded, or finds what its identity names.
@@ -47,6 +53,10 @@ impl World {
         let Caller::Checked(seen) = self.callers[place] else {
             return;
         };
+        if let Some(within) = run.setup.twins {
+            self.callers[place] = self.admit_twin(caller, seen, within, run);
+            return;
+        }
         let named = if made(Mistake::JoinOutsideTransaction) {
             seen
         } else {

@@ -43,6 +43,7 @@ pub fn small() -> Vec<Setup> {
     all.extend(by_store(4));
     all.extend(by_clock(4));
     all.extend(by_two(3));
+    all.extend(by_twins(3));
     all.extend(by_callers(4));
     all
 }
@@ -61,6 +62,7 @@ pub fn large() -> Vec<Setup> {
         by_store(6),
         by_clock(6),
         by_two(4),
+        by_twins(4),
         by_callers(5),
     ] {
         let dying = group.iter().filter(|setup| setup.budget.crashes == 0);
@@ -314,11 +316,34 @@ pub(crate) fn by_two(until: u8) -> Vec<Setup> {
     ]
 }
 
+/// R16: two callers submit the same content at once under identities of their own, and are held off while that may be one intent.
+pub(crate) fn by_twins(until: u8) -> Vec<Setup> {
+    let neither = || costly(Offer::Neither).tries(1, 0).until(until);
+    vec![
+        twins(neither()).until(until + 1),
+        twins(neither()).may("a refusal", |b| b.refusals = 1),
+        twins(neither()).may("a verdict", |b| b.verdicts = 1),
+        twins(neither()).may("withdrawn", |b| b.withdrawals = 1),
+        twins(neither()).crashes(1),
+        twins(costly(Offer::Lookup).tries(1, 0).until(until)),
+        twins(costly(KEY).floor(6).tries(1, 0).until(until)),
+    ]
+}
+
 // ---- what can be added to a setting
 
 /// A second action with the same content.
 pub(crate) fn two(setup: Setup) -> Setup {
     setup.with("two actions", |s| s.actions = 2)
+}
+
+/// Each of two callers has an identity of its own for one content, and the other's holds it off for a tick.
+pub(crate) fn twins(setup: Setup) -> Setup {
+    setup.with("twins held off", |s| {
+        s.actions = 2;
+        s.callers = Some([0, 0]);
+        s.twins = Some(1);
+    })
 }
 
 /// An older copy of the store comes back.

@@ -18,6 +18,7 @@ pub(crate) type Broken = String;
 /// What holds of every world as it is.
 pub(crate) fn check(world: &World, run: &Run) -> Result<(), Broken> {
     law2::resolved(world)?;
+    law2::apart(world, run.setup)?;
     for act in world.recorded() {
         let judged = world.judge(act, run);
         law3::counted(world, act, run.setup)?;

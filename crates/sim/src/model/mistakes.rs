@@ -6,7 +6,7 @@ use factum_core::promise::Consequence;
 use super::catalogue::{
     CANCEL, CANCEL_FOR_GOOD, KEY, SILENT_KEY, aliases, approved, busy, by_the_key, callers,
     calling, correcting, costly, deleted, disproved, ending, errors, far, few_questions, foreign,
-    forgetting, key_and_lookup, proxied, races, restored, slow_store, stricter, unpublished,
+    forgetting, key_and_lookup, proxied, races, restored, slow_store, stricter, twins, unpublished,
 };
 use super::search::{Found, explore};
 use super::setup::{Offer, Setup};
@@ -182,6 +182,8 @@ pub fn shown(mistake: Mistake) -> Option<Shown> {
             neither().may("submitted twice", |b| b.resubmissions = 1),
         ),
         M::JoinOutsideTransaction => law("law 2", callers(neither(), [0, 0])),
+        M::TwinsAtOnce => law("law 2", twins(neither())),
+        M::TwinGuardLapses => law("law 2", twins(neither())),
         M::OtherContentJoins => law("law 2", callers(neither(), [0, 1])),
         M::ReplayIsNew => law(
             "law 2",

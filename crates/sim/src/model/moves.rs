@@ -252,7 +252,7 @@ impl World {
         if run.setup.callers.is_some() {
             for (caller, state) in (0..2).zip(self.callers) {
                 match state {
-                    Caller::Away => moves.push(Move::CheckSubmission(caller)),
+                    Caller::Away | Caller::HeldOff(_) => moves.push(Move::CheckSubmission(caller)),
                     Caller::Checked(_) => moves.push(Move::Admit(caller)),
                     Caller::Told(_) | Caller::Refused(_) if again => {
                         moves.push(Move::Repeat(caller));

@@ -152,7 +152,7 @@ impl World {
                 }
                 run.hold(law2::resolved(self));
             }
-            Move::CheckSubmission(caller) => self.check_submission(caller),
+            Move::CheckSubmission(caller) => self.check_submission(caller, run),
             Move::Admit(caller) | Move::Repeat(caller) => {
                 let contents = run.setup.callers.unwrap_or_default();
                 let content = contents[usize::from(caller)];
@@ -196,6 +196,9 @@ impl World {
     /// A submission is recorded. Where its intent is older than a restore, it is maybe sent.
     pub(crate) fn submit(&mut self, act: u8, run: &Run) {
         self.act_mut(act).log = LogId::EMPTY;
+        if run.setup.twins.is_some() {
+            self.act_mut(act).recorded_at = self.store_now();
+        }
         if act == 1 && run.setup.one_subject {
             run.note(Case::Overtaken);
         }

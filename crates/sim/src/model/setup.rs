@@ -128,6 +128,8 @@ pub struct Setup {
     pub(crate) actions: u8,
     /// What each of two callers submits under the same identity, at once; else the action is recorded at the start.
     pub(crate) callers: Option<[u8; 2]>,
+    /// For how many ticks equal content under another identity is held off: then each of two callers has an identity of its own.
+    pub(crate) twins: Option<u8>,
     /// Both act on one subject, the second on top of the first.
     pub(crate) one_subject: bool,
     /// Load and commit are two steps, so that two workers race for a mark.
@@ -201,6 +203,7 @@ impl Setup {
             horizon: 5,
             actions: 1,
             callers: None,
+            twins: None,
             one_subject: false,
             races: false,
             slow_store: false,

@@ -46,6 +46,8 @@ pub(crate) struct Act {
     pub(crate) identity: u8,
     /// What it is to bring about.
     pub(crate) content: u8,
+    /// When it was recorded, where twins are held off; else it tells nothing apart.
+    pub(crate) recorded_at: u8,
 }
 
 /// What is beyond the machine: named, and only as much as was given.
@@ -340,6 +342,7 @@ impl World {
             left: false,
             identity,
             content: 0,
+            recorded_at: NEVER,
         };
         let first = match setup.callers {
             None => LogId::EMPTY,
@@ -471,7 +474,7 @@ impl World {
         self.live(act).filter(|effect| !effect.by_hand).count()
     }
 
-    fn live(&self, act: u8) -> impl Iterator<Item = &Effect> {
+    pub(crate) fn live(&self, act: u8) -> impl Iterator<Item = &Effect> {
         let effects = self.there.effects.iter();
         effects.filter(move |e| e.tag.act == act && e.withdrawn.is_none())
     }

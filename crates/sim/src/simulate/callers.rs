@@ -343,6 +343,9 @@ impl World {
         if working.any(|process| process.driver.under_way() > 0) {
             return Some("a process has something in hand".to_owned());
         }
+        if self.elsewhere.has_work() {
+            return Some("a worker elsewhere has something in hand".to_owned());
+        }
         (0..self.intents.len()).find_map(|n| {
             let why = if !self.rests(n) {
                 "waits for something"

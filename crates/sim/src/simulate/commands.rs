@@ -26,7 +26,10 @@ impl World {
     }
 
     /// Whether the store's answer is lost although it has written.
-    fn answer_lost<T>(&mut self, answer: Result<T, StoreError>) -> Result<T, StoreError> {
+    pub(super) fn answer_lost<T>(
+        &mut self,
+        answer: Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         if answer.is_ok() && self.has(Trouble::LostCommits) && self.dice.store.chance(8) {
             self.note(|_| "the store has written, and nobody knows it".to_owned());
             let kind = StoreErrorKind::InDoubt("as the simulator drew it".to_owned());

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use factum_contract::Contract;
 use factum_contract::http::HttpRequest;
-use factum_core::evidence::RequestRef;
-use factum_core::{ActionId, Fact, Permission, State, WorkerNonce};
+use factum_core::evidence::{PermissionKind, RequestRef};
+use factum_core::{ActionId, Fact, State, WorkerNonce};
 use factum_store::{Record, Store};
 
 use super::options::Trouble;
@@ -120,11 +120,11 @@ impl World {
     /// Laws 1, 6 and what R10 and R18 bar, at the instant before the first byte.
     pub(super) fn before_the_first_byte(
         &mut self,
-        p: usize,
+        nonce: WorkerNonce,
         record: &Record,
-        permission: &Permission,
+        (request, kind): (RequestRef, Option<PermissionKind>),
     ) {
-        let (action, request, nonce) = (record.id(), permission.request(), self.processes[p].nonce);
+        let action = record.id();
         let history = ready(self.store.history(action)).unwrap_or_default();
         let marked = history
             .iter()
@@ -137,7 +137,7 @@ impl World {
             }
             return;
         };
-        if !self.processes[p].wrote(action, request) {
+        if !self.written.insert((action, request, nonce)) {
             self.breaks(6, || {
                 format!("{action} {request:?} is written twice under one permission")
             });
@@ -172,7 +172,7 @@ impl World {
                 format!("{action} is sent before the restore is released")
             });
         }
-        if let Some(kind) = permission.kind() {
+        if let Some(kind) = kind {
             self.sometimes(kind_name(kind));
         } else {
             self.sometimes("sent: cancel by key");
@@ -335,8 +335,9 @@ fn ends(fact: &Fact, request: RequestRef) -> bool {
     }
 }
 
-fn kind_name(kind: factum_core::evidence::PermissionKind) -> &'static str {
-    use factum_core::evidence::{Order, PermissionKind as Kind};
+fn kind_name(kind: PermissionKind) -> &'static str {
+    use PermissionKind as Kind;
+    use factum_core::evidence::Order;
     match kind {
         Kind::First => "sent: first",
         Kind::ProvenNotSent => "sent: proven not sent",

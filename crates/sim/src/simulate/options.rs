@@ -59,6 +59,7 @@ troubles! {
     Breaks "breaks" "Carrying out a command breaks off"
     Tight "tight" "Bounds on attempts, questions and places are small"
     Twins "twins" "Callers submit what another one has submitted, under an identity of their own, where operations guard against it"
+    Elsewhere "elsewhere" "Workers elsewhere carry some operations out: they are slow, die, forget, and report late, twice or never"
 }
 
 /// What one run is made of. [`Options::drawn`] has all of it from the seed; the rest takes away.

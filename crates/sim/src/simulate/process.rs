@@ -6,7 +6,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
-use factum_core::evidence::RequestRef;
 use factum_core::{ActionId, Fact, Limits, Span, Timestamp, WorkerNonce};
 use factum_engine::clock::{AnchoredClock, LocalReading, STEP_MAX};
 use factum_engine::driver::answers::due_at;
@@ -51,8 +50,6 @@ pub(super) struct Process {
     pub(super) wall_step: i64,
     pub(super) doubt: bool,
     waits: Vec<Task>,
-    /// What it has written: a permission is for one request.
-    written: BTreeSet<(ActionId, RequestRef)>,
     wakes_at: Option<Timestamp>,
     paused: AtomicBool,
     released: AtomicBool,
@@ -81,17 +78,11 @@ impl Process {
             wall_step: 0,
             doubt: false,
             waits: Vec::new(),
-            written: BTreeSet::new(),
             wakes_at: None,
             paused: AtomicBool::new(false),
             released: AtomicBool::new(true),
             overdue_after: Mutex::default(),
         }
-    }
-
-    /// It is about to write a request. False if it has written that before.
-    pub(super) fn wrote(&mut self, action: ActionId, request: RequestRef) -> bool {
-        self.written.insert((action, request))
     }
 }
 
@@ -127,6 +118,9 @@ impl World {
 
     /// Something goes on in the process of this nonce, if that still lives.
     pub(super) fn go_on(&mut self, nonce: WorkerNonce, task: Task) {
+        if nonce.is_elsewhere() {
+            return self.go_on_elsewhere(nonce, task);
+        }
         let Some(p) = self.place_of(nonce) else {
             return;
         };
@@ -255,7 +249,6 @@ impl World {
             wall_step: process.wall_step,
             doubt: alone && behind > STEP_MAX,
             waits: Vec::new(),
-            written: BTreeSet::new(),
             wakes_at: None,
             paused: AtomicBool::new(self.paused),
             released: AtomicBool::new(released),

@@ -95,7 +95,7 @@ pub(super) fn plan(options: &Options, dice: &mut Dice) -> FaultPlan {
 }
 
 impl World {
-    fn fault(&mut self, class: Class, http: &HttpRequest, business: &str) -> Fault {
+    pub(super) fn fault(&mut self, class: Class, http: &HttpRequest, business: &str) -> Fault {
         if self.calm {
             return Fault::None;
         }
@@ -112,7 +112,7 @@ impl World {
     }
 
     /// Between nothing and `bound`; next to nothing in most runs.
-    fn travel(&mut self, bound: Span) -> Span {
+    pub(super) fn travel(&mut self, bound: Span) -> Span {
         let most = if self.has(Trouble::Delays) && self.dice.network.chance(40) {
             bound.as_micros()
         } else {
@@ -168,7 +168,6 @@ impl World {
             let brought = messages.ended(request, epoch, &http, Ended::NotSent { phase, detail });
             return self.ended(p, &record, brought);
         }
-        self.before_the_first_byte(p, &record, &permission);
         self.note(|world| {
             let name = world.called(record.id());
             format!(
@@ -176,18 +175,34 @@ impl World {
                 permission.kind()
             )
         });
+        let nonce = self.processes[p].nonce;
+        let leave = (request, epoch, permission.kind());
+        self.set_out(nonce, record, leave, (http, fault));
+    }
+
+    /// The last check is made, by a process or a worker elsewhere: the request leaves within its bounds.
+    pub(super) fn set_out(
+        &mut self,
+        nonce: WorkerNonce,
+        record: Box<Record>,
+        (request, epoch, kind): (RequestRef, Epoch, Option<PermissionKind>),
+        (http, fault): (HttpRequest, Fault),
+    ) {
+        self.before_the_first_byte(nonce, &record, (request, kind));
+        let op = self.op_of(&record.action.scope.destination);
+        let n = self.ids.get(&record.id()).copied().unwrap_or(usize::MAX);
         let bound = record.action.intent.limits.bound;
         let takes = self.until_written(bound);
         let id = self.nonces * 1_000_000 + self.tally.written;
         self.tally.written += 1;
         let sending = Sending {
-            nonce: self.processes[p].nonce,
+            nonce,
             record,
             op,
-            business,
+            business: format!("b{n}"),
             request,
             epoch,
-            same_key: permission.kind() == Some(PermissionKind::SameKey),
+            same_key: kind == Some(PermissionKind::SameKey),
             http,
             fault,
             write_by: self.now + bound.pause_margin + bound.write_limit,
@@ -201,7 +216,7 @@ impl World {
             intent.excused.raise(Excused::Duplicates);
         }
         *self.flying.entry(n).or_default() += 1;
-        self.task(p, takes, Task::Write(id));
+        self.plan(takes, Happening::In(nonce, Task::Write(id)));
     }
 
     /// From the check to the last byte: a pause within the margin, and the writing within its limit.
@@ -216,14 +231,21 @@ impl World {
 
     /// The last byte leaves.
     pub(super) fn write(&mut self, p: usize, id: u64) {
+        if self.write_out(id) {
+            self.reach(p, "C5");
+        }
+    }
+
+    /// The same, by whoever holds the permission. False where that is gone.
+    pub(super) fn write_out(&mut self, id: u64) -> bool {
         let Some(send) = self.sends.get_mut(&id) else {
-            return;
+            return false;
         };
         send.written = true;
-        let limits = send.record.action.intent.limits;
+        let (nonce, wait) = (send.nonce, send.record.action.intent.limits.answer_wait);
         self.depart(id);
-        self.task(p, limits.answer_wait, Task::GiveUp(id));
-        self.reach(p, "C5");
+        self.plan(wait, Happening::In(nonce, Task::GiveUp(id)));
+        true
     }
 
     /// The request is on its way, once or twice.
@@ -298,7 +320,7 @@ impl World {
         }
     }
 
-    fn forget_send(&mut self, id: u64) -> Option<Sending> {
+    pub(super) fn forget_send(&mut self, id: u64) -> Option<Sending> {
         let send = self.sends.remove(&id)?;
         let business = send.business.clone();
         self.landed(&business);
@@ -481,8 +503,7 @@ impl World {
             poll,
             asked_at,
         } = question;
-        let op = self.op_of(&record.action.scope.destination);
-        let contract = self.contract(op);
+        let contract = self.contract(self.op_of(&record.action.scope.destination));
         let keys = self.keys.clone();
         let messages = Messages::new(&keys, &record, &contract);
         let brought = match poll {
@@ -494,23 +515,7 @@ impl World {
                     messages.polled(attempt, asked_at, asked)
                 }
             },
-            None => {
-                let mut looking = messages.look_up(asked_at, false);
-                loop {
-                    let http = match looking.question() {
-                        Ok(http) => http,
-                        Err(brought) => break brought,
-                    };
-                    let (now, behaves) = (self.now, self.lines[op].served.behaves);
-                    let answer = self
-                        .place
-                        .search(op, behaves, &http, now, &mut self.dice.place);
-                    let asked = self.question_answered(Class::Lookup, &http, answer);
-                    if let Some(brought) = looking.heard(asked) {
-                        break brought;
-                    }
-                }
-            }
+            None => self.look_up_there(&record, asked_at),
         };
         let action = record.id();
         self.note(|world| {
@@ -528,6 +533,29 @@ impl World {
         };
         let back = self.travel(Span::from_secs(10));
         self.plan(back, Happening::In(nonce, Task::Hear(event)));
+    }
+
+    /// A lookup, with all of its pages.
+    pub(super) fn look_up_there(&mut self, record: &Record, asked_at: Timestamp) -> Brought {
+        let op = self.op_of(&record.action.scope.destination);
+        let contract = self.contract(op);
+        let keys = self.keys.clone();
+        let messages = Messages::new(&keys, record, &contract);
+        let mut looking = messages.look_up(asked_at, false);
+        loop {
+            let http = match looking.question() {
+                Ok(http) => http,
+                Err(brought) => return brought,
+            };
+            let (now, behaves) = (self.now, self.lines[op].served.behaves);
+            let answer = self
+                .place
+                .search(op, behaves, &http, now, &mut self.dice.place);
+            let asked = self.question_answered(Class::Lookup, &http, answer);
+            if let Some(brought) = looking.heard(asked) {
+                return brought;
+            }
+        }
     }
 
     fn question_answered(&mut self, class: Class, http: &HttpRequest, answer: HttpAnswer) -> Asked {

@@ -18,6 +18,7 @@ use factum_store::{MemoryStore, Store};
 
 use super::callers::Intent;
 use super::dice::Dice;
+use super::elsewhere::{self, Deed, Elsewhere};
 use super::laws::{Broken, Tally};
 use super::operations::{self, Served, Setting};
 use super::options::{Options, Trouble};
@@ -48,6 +49,8 @@ pub(super) enum Happening {
     Called(String, String, Result<String, String>),
     /// Somebody outside does something.
     Outside(Outside),
+    /// A worker elsewhere does something.
+    Elsewhere(Deed),
 }
 
 /// One operation of this run, at a destination of its own.
@@ -66,6 +69,23 @@ pub(super) struct Streams {
     pub(super) fate: Dice,
     pub(super) people: Dice,
     pub(super) twins: Dice,
+    pub(super) elsewhere: Dice,
+}
+
+impl Streams {
+    fn new(seed: u64) -> Self {
+        let stream = |name| Dice::new(seed, name);
+        Self {
+            callers: stream("callers"),
+            network: stream("network"),
+            place: stream("place"),
+            store: stream("store"),
+            fate: stream("fate"),
+            people: stream("people"),
+            twins: stream("twins"),
+            elsewhere: stream("elsewhere"),
+        }
+    }
 }
 
 /// The world.
@@ -87,8 +107,11 @@ pub(super) struct World {
     pub(super) held_max: usize,
     pub(super) place: Place,
     pub(super) faults: Draws,
+    pub(super) elsewhere: Elsewhere,
     pub(super) sends: BTreeMap<u64, Sending>,
     pub(super) flying: BTreeMap<usize, u32>,
+    /// What was written, and by whom: a permission is for one request.
+    pub(super) written: BTreeSet<(ActionId, RequestRef, WorkerNonce)>,
     /// Evidence that a process has been handed, and which process that was.
     pub(super) handed: BTreeMap<(ActionId, RequestRef), WorkerNonce>,
     pub(super) intents: Vec<Intent>,
@@ -120,19 +143,12 @@ impl World {
                 gate,
                 operations: BTreeMap::from([("do".to_owned(), promises)]),
                 any_operation: None,
-                by_workers: BTreeMap::new(),
+                by_workers: (line.operation.by_workers.iter())
+                    .map(|by| ("do".to_owned(), *by))
+                    .collect(),
             };
             (line.destination.clone(), policy)
         });
-        let streams = Streams {
-            callers: Dice::new(seed, "callers"),
-            network: Dice::new(seed, "network"),
-            place: Dice::new(seed, "place"),
-            store: Dice::new(seed, "store"),
-            fate: Dice::new(seed, "fate"),
-            people: Dice::new(seed, "people"),
-            twins: Dice::new(seed, "twins"),
-        };
         let held_max = if options.has(Trouble::Tight) {
             dice.one_of(&[1, 2])
         } else {
@@ -141,7 +157,7 @@ impl World {
         let faults = Draws::new(plan(options, &mut dice));
         let mut world = Self {
             options: options.clone(),
-            dice: streams,
+            dice: Streams::new(seed),
             now: Timestamp::from_micros(BEGIN),
             reading,
             queue: BTreeMap::new(),
@@ -156,8 +172,10 @@ impl World {
             held_max,
             place: Place::default(),
             faults,
+            elsewhere: Elsewhere::default(),
             sends: BTreeMap::new(),
             flying: BTreeMap::new(),
+            written: BTreeSet::new(),
             handed: BTreeMap::new(),
             intents: Vec::new(),
             ids: BTreeMap::new(),
@@ -188,6 +206,7 @@ impl World {
         }
         self.intend();
         self.trouble();
+        self.hire();
     }
 
     fn setting(&self) -> String {
@@ -265,6 +284,7 @@ impl World {
             Happening::Asked(question) => self.asked(question),
             Happening::Called(business, job, said) => self.called_back(&business, job, said),
             Happening::Outside(outside) => self.outside(outside),
+            Happening::Elsewhere(deed) => self.elsewhere(deed),
         }
         self.hold_against_the_laws();
     }
@@ -347,6 +367,7 @@ fn lines(options: &Options, served: &[Served], dice: &mut Dice) -> Vec<Line> {
     let count = 1 + dice.index(3);
     let tight = options.has(Trouble::Tight);
     let twins = twins::guard(options);
+    let mut workers = Dice::new(options.seed, "by workers");
     (0..count)
         .map(|n| {
             let served = served[dice.index(served.len())].clone();
@@ -360,10 +381,12 @@ fn lines(options: &Options, served: &[Served], dice: &mut Dice) -> Vec<Line> {
                 finish: dice.chance(15),
                 limits: limits(tight, dice),
             };
+            let operation = served.operation(setting);
             Line {
                 operation: Operation {
                     twin_guard: twins,
-                    ..served.operation(setting)
+                    by_workers: elsewhere::by_workers(options, &operation, &mut workers),
+                    ..operation
                 },
                 served,
                 destination: format!("d{n}"),

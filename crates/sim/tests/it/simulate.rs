@@ -78,6 +78,18 @@ fn no_seed_breaks_a_law() {
             "nothing was {sent}"
         );
     }
+    for mark in [
+        "a worker elsewhere began",
+        "a worker elsewhere looked up",
+        "a worker elsewhere died",
+        "a begin was repeated",
+        "a begin found its claim over",
+        "nothing was left to begin",
+        "a report was repeated",
+        "a report came when its lease was over",
+    ] {
+        assert!(total.seen.contains_key(mark), "never: {mark}");
+    }
     let numbers = [
         total.duplicates,
         total.missing,

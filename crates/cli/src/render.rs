@@ -135,6 +135,10 @@ fn worded(out: Out, status: &Value, statement: &str) -> String {
         ),
     );
     member("summary", text(status, "summary"));
+    for (pointer, value) in status["shown"].as_object().into_iter().flatten() {
+        let plain = value.as_str().map(str::to_owned);
+        member(pointer, &plain.unwrap_or_else(|| value.to_string()));
+    }
     member("subject", text(status, "subject"));
     member("key", text(status, "key"));
     member("for", text(status, "for"));

@@ -16,6 +16,7 @@ pub mod base64;
 mod body;
 mod build_error;
 mod callback;
+mod captured;
 mod catalogue;
 mod claims;
 mod compare;

@@ -40,6 +40,11 @@ impl Pointer {
             .ok_or_else(|| wrong("has a ~ that is neither ~0 nor ~1"))
     }
 
+    /// To a member of the whole document.
+    pub(crate) fn member(name: &str) -> Self {
+        Self(vec![name.to_owned()])
+    }
+
     /// Its parts, unescaped.
     pub(crate) fn parts(&self) -> &[String] {
         &self.0

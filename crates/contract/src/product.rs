@@ -68,6 +68,11 @@ impl Product {
             trace: trace?,
         })
     }
+
+    /// The members of an answer that are kept with all that is below them.
+    pub(crate) fn captured(&self) -> &[Pointer] {
+        &self.captured
+    }
 }
 
 fn deep_link(node: &Node<'_>) -> Option<Template> {
@@ -176,6 +181,17 @@ impl Contract {
             currency: currency.and_then(|at| at.text(payload)),
             minor: amount.minor,
         })
+    }
+
+    /// What of a payload may be shown to people who may not see all of it: the values of the members that the contract lists, by
+    /// their JSON pointers. What is not there is left out.
+    #[must_use]
+    pub fn shown_of(&self, payload: &Value) -> Vec<(String, Value)> {
+        let members = self.product.shown.iter().flat_map(|at| {
+            let found = at.all(payload).into_iter();
+            found.map(|value| (at.to_string(), value.clone()))
+        });
+        members.collect()
     }
 
     /// The members of the payload that may be shown to people who may not see all of it, as JSON pointers.

@@ -60,6 +60,11 @@ impl Support {
         self.key_honoured.as_ref()
     }
 
+    /// The conditions that show whether the key was looked at.
+    pub(crate) fn signs(&self) -> impl Iterator<Item = &When> {
+        self.key_honoured.iter().chain(&self.key_ignored)
+    }
+
     /// Where our mark stands in what was made.
     pub(crate) fn kept(&self) -> Option<&Mark> {
         self.marker_kept.as_ref()

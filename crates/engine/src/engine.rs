@@ -285,6 +285,19 @@ impl Engine {
         )
     }
 
+    /// What of an action's payload may be shown to people who may not see all of it, by JSON pointers: the members that the
+    /// contract in use lists under `shown`. Nothing where there is no contract, or the content is gone.
+    #[must_use]
+    pub fn shown_of(&self, record: &Record) -> Vec<(String, serde_json::Value)> {
+        let scope = &record.action.scope;
+        let destination = self.shared.destinations.get(&scope.destination);
+        let operation = destination.and_then(|d| d.operation(&scope.operation));
+        let own = operation.and_then(|operation| operation.contract.as_ref());
+        let payload = serde_json::from_str(&record.action.content.payload);
+        own.zip(payload.ok())
+            .map_or_else(Vec::new, |(own, payload)| own.contract.shown_of(&payload))
+    }
+
     /// What decisions about an action rest on now, beside its evidence.
     fn conditions<'a>(&'a self, record: &'a Record) -> Conditions<'a> {
         let scope = &record.action.scope;

@@ -429,7 +429,7 @@ fn attempt_ended(
             let date = answer.header("date").and_then(http_date);
             let capture = Capture {
                 status: answer.status,
-                body: answer.body,
+                body: contract.captured_of(&answer),
                 truncated: answer.truncated,
             };
             let fact = Fact::Answered(Answer {

@@ -5,7 +5,7 @@ use factum_store::Record;
 
 use crate::config::Config;
 use crate::contact::Contacts;
-use crate::statements::{Reader, Statements};
+use crate::statements::{Audience, Reader, Statements};
 use crate::view::StatusView;
 
 /// The words and the routes of a configuration.
@@ -44,6 +44,10 @@ impl Teller {
         let words = self.statements.words(&scope.tenant, reader, submitted);
         let contact = self.contacts.of_tenant(&scope.tenant, &scope.destination);
         let contact = contact.map(|contact| contact.view(&record.known, engine.now(), &words));
-        StatusView::of(record, &status, &next, joined, &words, contact)
+        let mut view = StatusView::of(record, &status, &next, joined, &words, contact);
+        if reader.audience == Audience::Operator {
+            view.shown = engine.shown_of(record).into_iter().collect();
+        }
+        view
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! These are the only types of the product that are serialised for users; the core knows no serialisation.
 
+use std::collections::BTreeMap;
+
 use factum_core::evidence::{
     AnswerClass, Callback, CancelAnswer, Fact, LookupAnswer, PollAnswer, Receipt, ReviewWhy, Ruling,
 };
@@ -35,6 +37,9 @@ pub struct StatusView {
     pub on_behalf_of: String,
     /// One line for people.
     pub summary: Option<String>,
+    /// Members of the payload that its contract lets be shown, by JSON pointers; for staff alone.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub shown: BTreeMap<String, Value>,
     /// What it works on at its destination, as its caller named it.
     pub subject: Option<String>,
     /// In which conversation it was asked for.
@@ -189,6 +194,7 @@ impl StatusView {
             operation: action.scope.operation.clone(),
             on_behalf_of: action.scope.principal.clone(),
             summary: action.content.summary.clone(),
+            shown: BTreeMap::new(),
             subject: action.content.subject.clone(),
             conversation: action
                 .content

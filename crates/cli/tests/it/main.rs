@@ -8,6 +8,7 @@ mod access;
 mod admin;
 mod backup;
 mod callbacks;
+mod canary;
 mod contract;
 mod conversation;
 #[cfg(feature = "failpoints")]

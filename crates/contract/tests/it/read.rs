@@ -1,6 +1,6 @@
 //! Reading answers by contracts of all kinds: order, headers, recognition, places of receipts.
 
-use factum_contract::{Contract, Ours};
+use factum_contract::{Catalogue, Contract, HttpAnswer, Ours};
 use factum_core::evidence::{AnswerClass, Receipt};
 use serde_json::json;
 
@@ -188,4 +188,84 @@ fn advice_can_stand_in_the_body() {
     let body: serde_json::Value = serde_json::from_str("{\"retry_after\": 0.25}").unwrap();
     let advice = contract.read_answer(&answer(429, &body)).retry_after;
     assert_eq!(advice, Some(factum_core::Span::from_secs(1)));
+}
+
+#[test]
+fn of_an_answer_only_what_is_read_or_listed_is_kept() {
+    let contract = with(
+        r#"
+[[answers]]
+when = { status = 201, json = { at = "/state", one_of = ["made"] } }
+class = "done"
+receipt = { json = "/items/1/id" }
+aliases = ["/alias"]
+[[answers]]
+when = { status = 422, json = [{ at = "/errors", type = "array" }, { at = "/errors/*/code", equals = "invalid" }] }
+class = "rejected"
+why = "/errors/0/why"
+source = { person = "us", date = "2026-11-29" }
+[support]
+marker_kept = { in = { json = "/r" }, with = "reference" }
+[product]
+captured = ["/shipping"]
+"#,
+    );
+    let kept = |status, body: &serde_json::Value| {
+        let kept = contract.captured_of(&answer(status, body));
+        serde_json::from_slice(&kept).unwrap_or(serde_json::Value::Null)
+    };
+    let done = json!({
+        "state": "made", "r": "ours", "owner": {"mail": "ana@example.com"}, "link": "https://x/?token=1",
+        "items": [{"id": 1, "name": "Ana"}, {"id": 2, "name": "Ben"}], "shipping": {"cost": 3, "by": ["van"]},
+    });
+    let expected = json!({
+        "state": "made", "r": "ours", "items": [null, {"id": 2}], "shipping": {"cost": 3, "by": ["van"]},
+    });
+    assert_eq!(kept(201, &done), expected);
+    let refused = json!({"errors": [{"code": "invalid", "why": "no", "value": "4111"}], "sent": {"card": "4111"}});
+    assert_eq!(
+        kept(422, &refused),
+        json!({"errors": [{"code": "invalid", "why": "no"}]})
+    );
+    // What was kept is read as the whole was.
+    let whole = contract.read_answer(&answer(201, &done));
+    assert_eq!(whole, contract.read_answer(&answer(201, &kept(201, &done))));
+    assert_eq!(kept(500, &json!({"trace": "ana"})), json!(null));
+    assert_eq!(
+        contract.captured_of(&raw_answer(200, b"<html>ana</html>")),
+        b""
+    );
+}
+
+#[test]
+fn whatever_the_catalogue_keeps_of_an_answer_is_read_as_the_whole_was() {
+    let catalogue = Catalogue::builtin();
+    let mut read = 0;
+    for provider in catalogue.providers() {
+        for contract in catalogue.operations(provider) {
+            let answers = contract.example_answers();
+            for example in answers.iter().filter(|example| example.to == "effect") {
+                let answer = &example.answer;
+                let kept = HttpAnswer {
+                    body: contract.captured_of(answer),
+                    ..answer.clone()
+                };
+                // What is no JSON is not kept.
+                if serde_json::from_slice::<serde_json::Value>(&answer.body).is_ok() {
+                    let what = format!("{provider} {}: {example:?}", contract.operation());
+                    let ours = Ours {
+                        reference: Some("{reference}"),
+                        key: Some("{key}"),
+                    };
+                    assert_eq!(
+                        contract.read_answer_to(answer, &ours),
+                        contract.read_answer_to(&kept, &ours),
+                        "{what}"
+                    );
+                    read += 1;
+                }
+            }
+        }
+    }
+    assert!(read > 200, "{read}");
 }

@@ -119,10 +119,27 @@ pub fn facts(
                     record,
                     "the operation has no contract that reads answers",
                 )),
-                (report, _) => Ok(vec![ended(attempt, report, by, now)]),
+                (report, contract) => {
+                    let mut fact = ended(attempt, report, by, now);
+                    if let (Fact::Answered(answer), Some(contract)) = (&mut fact, contract) {
+                        keep_what_may_be(&mut answer.capture, contract);
+                    }
+                    Ok(vec![fact])
+                }
             }
         }
     }
+}
+
+/// Of an answer that a worker hands in only what the contract lets be written down.
+fn keep_what_may_be(capture: &mut Capture, contract: &Contract) {
+    let answer = HttpAnswer {
+        status: capture.status,
+        body: std::mem::take(&mut capture.body),
+        truncated: capture.truncated,
+        ..HttpAnswer::default()
+    };
+    capture.body = contract.captured_of(&answer);
 }
 
 fn unreadable(record: &Record, rule: &str) -> Problem {

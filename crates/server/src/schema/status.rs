@@ -62,6 +62,14 @@ fn submitted() -> Vec<Member> {
         ("operation", text(), true),
         ("for", text(), true),
         ("summary", nullable(json!({"type": "string"})), true),
+        (
+            "shown",
+            json!({
+                "type": "object", "additionalProperties": {},
+                "description": "Members of the payload that its contract lets be shown, by JSON pointers; for the audience `operator` alone.",
+            }),
+            false,
+        ),
         ("subject", nullable(text()), true),
         ("conversation", nullable(text()), true),
         ("trace", nullable(text()), true),

@@ -131,7 +131,7 @@ pub(crate) enum Command {
     Import(transfer::ImportArgs),
     /// Bring the store's schema to the newest version
     #[command(after_help = transfer::MIGRATE_HELP)]
-    Migrate,
+    Migrate(transfer::MigrateArgs),
     /// Look for what is wrong here, and say what to do about it
     #[command(after_help = doctor::HELP)]
     Doctor(doctor::Args),
@@ -218,7 +218,7 @@ impl Command {
             Self::Backup(args) => backup::run(&args, config, out),
             Self::Export(args) => transfer::export(args, config, out).await,
             Self::Import(args) => transfer::import(args, config, out).await,
-            Self::Migrate => transfer::migrate(config, out).await,
+            Self::Migrate(args) => transfer::migrate(args, config, out).await,
             Self::Doctor(args) => doctor::run(args, config, out).await,
             Self::Completions(args) => shell::completions(&args, Cli::command(), out),
             Self::Man(args) => shell::man(&args, Cli::command(), out),

@@ -1,6 +1,7 @@
 //! The named crash points C1 to C7, at which fault tests kill the process.
 //!
-//! They exist only in builds with the feature `failpoints`; elsewhere [`reach`] is nothing at all.
+//! They exist only in builds with the feature `failpoints`; elsewhere [`reach`] is nothing at all. So does the version that would come after
+//! this one, for tests of upgrades.
 
 /// Where a crash is interesting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,22 @@ pub fn reach(point: CrashPoint) {
 fn kill_self() -> ! {
     let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     std::process::abort()
+}
+
+/// The migration of the version that this process is to be taken for, one after this one, if a test says so in `FACTUM_NEXT`.
+#[cfg(feature = "failpoints")]
+#[must_use]
+pub fn next_version() -> Option<&'static str> {
+    let armed = std::env::var_os("FACTUM_NEXT").is_some();
+    armed.then_some("ALTER TABLE factum.action ADD COLUMN next_thing text")
+}
+
+/// None, in a build without failpoints.
+#[cfg(not(feature = "failpoints"))]
+#[inline]
+#[must_use]
+pub fn next_version() -> Option<&'static str> {
+    None
 }
 
 /// Nothing, in a build without failpoints.

@@ -98,6 +98,7 @@ codes! {
     StoreDamaged "F1052" "store-damaged" 500 "a row or file of the store is damaged";
     StoreFailed "F1053" "store-failed" 500 "the database reported an error";
     Internal "F1054" "internal" 500 "something broke on our side";
+    OlderWorkers "F1055" "older-workers" 503 "workers of an older version still work on the store";
     Forbidden "F1060" "forbidden" 403 "the token does not allow this";
     AuthorityEnded "F1061" "authority-ended" 403 "there is no authority for this any more";
     BeyondGrant "F1062" "beyond-grant" 403 "the grant does not go that far";
@@ -229,6 +230,12 @@ impl From<StoreError> for Problem {
             StoreErrorKind::TooNew { .. } => {
                 Self::new(Code::StoreTooNew, "", rule, "run the newer program")
             }
+            StoreErrorKind::OlderWorkers { .. } => Self::new(
+                Code::OlderWorkers,
+                "",
+                rule,
+                "stop the workers of the older version, and do it again",
+            ),
             StoreErrorKind::Held { .. } => Self::new(
                 Code::StoreHeld,
                 "",

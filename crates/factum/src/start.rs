@@ -328,6 +328,14 @@ async fn open_postgres(
     })
 }
 
+/// Which program this is: another one only where a test of upgrades says so.
+#[cfg(feature = "postgres")]
+#[must_use]
+pub fn program() -> factum_store::postgres::Program {
+    use factum_store::postgres::Program;
+    factum_engine::failpoint::next_version().map_or_else(Program::default, Program::after_this)
+}
+
 #[cfg(feature = "postgres")]
 fn postgres_options(
     url: String,
@@ -339,6 +347,7 @@ fn postgres_options(
     use factum_store::postgres::{Flush, Options, Standby, StoreKeys};
     let store = &config.store;
     Options {
+        program: program(),
         connections: store.connections,
         prepared: store.prepared,
         seen: Some(home.root().join("seen")),

@@ -22,6 +22,8 @@ mod strategies;
 mod tests;
 mod usual;
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -30,8 +32,52 @@ pub(crate) use fact::{fact_text, read_fact};
 pub(crate) use plain::{hex, unhex};
 pub(crate) use report::{read_readings, readings_text};
 
-/// The version that is written.
+/// The newest version.
 const VERSION: u32 = 2;
+
+/// In which version texts are written, and up to which they are read: on a store that several programs work on, what is written is
+/// what all of them read.
+#[derive(Debug)]
+pub(crate) struct Form {
+    writes: AtomicU32,
+    reads: u32,
+}
+
+/// The newest: for a store that one process holds, and for exports.
+pub(crate) static NEWEST: Form = Form::new(VERSION, VERSION);
+
+impl Default for Form {
+    fn default() -> Self {
+        Self::new(VERSION, VERSION)
+    }
+}
+
+impl Form {
+    /// Such a one.
+    pub(crate) const fn new(writes: u32, reads: u32) -> Self {
+        Self {
+            writes: AtomicU32::new(writes),
+            reads,
+        }
+    }
+
+    /// From now on this version is written.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn write(&self, version: u32) {
+        self.writes.store(version, Ordering::Relaxed);
+    }
+
+    /// The version that is written.
+    pub(crate) fn writes(&self) -> u32 {
+        self.writes.load(Ordering::Relaxed)
+    }
+
+    /// The newest version that is read.
+    #[cfg(all(test, feature = "postgres"))]
+    pub(crate) fn reads(&self) -> u32 {
+        self.reads
+    }
+}
 
 /// Writes plain data. Nothing in these types can fail to serialise: no maps with other keys than texts, no foreign types.
 fn write(value: &impl Serialize) -> String {
@@ -39,32 +85,35 @@ fn write(value: &impl Serialize) -> String {
 }
 
 /// Reads a text of a known version, or says for people why it cannot be read.
-fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+fn read<T: DeserializeOwned>(form: &Form, text: &str) -> Result<T, String> {
     #[derive(Deserialize)]
     struct Version {
         v: u32,
     }
     serde_json::from_str(text).map_err(|error| match serde_json::from_str(text) {
-        Ok(Version { v }) if unknown(v) => of_another_version(v),
+        Ok(Version { v }) if form.lacks(v) => form.refusal(v),
         Ok(_) | Err(_) => format!("its text cannot be read: {error}"),
     })
 }
 
-/// Refuses a text that happens to parse and says another version.
-fn known_version(v: u32) -> Result<(), String> {
-    if unknown(v) {
-        Err(of_another_version(v))
-    } else {
-        Ok(())
+impl Form {
+    /// Refuses a text that happens to parse and says another version.
+    fn known(&self, v: u32) -> Result<(), String> {
+        if self.lacks(v) {
+            Err(self.refusal(v))
+        } else {
+            Ok(())
+        }
     }
-}
 
-fn unknown(v: u32) -> bool {
-    !(1..=VERSION).contains(&v)
-}
+    fn lacks(&self, v: u32) -> bool {
+        !(1..=self.reads).contains(&v)
+    }
 
-fn of_another_version(v: u32) -> String {
-    format!(
-        "its encoding has version {v}, and this program reads versions up to {VERSION}; use the program that wrote it"
-    )
+    fn refusal(&self, v: u32) -> String {
+        let reads = self.reads;
+        format!(
+            "its encoding has version {v}, and this program reads versions up to {reads}; use the program that wrote it"
+        )
+    }
 }

@@ -31,15 +31,21 @@ pub enum StoreErrorKind {
         /// What is wrong with it.
         how: String,
     },
-    /// The file was written by a newer version.
+    /// The store was written by a newer version, in a way that this one does not know.
     #[error(
-        "the store has schema version {found} and this program knows versions up to {known}; use the newer program"
+        "the store takes programs that know schema version {found}, and this program knows versions up to {known}; use the newer program"
     )]
     TooNew {
-        /// The version in the file.
+        /// The version that a program has to know.
         found: i64,
         /// The newest version known here.
         known: i64,
+    },
+    /// Workers of an older version work on the store, and could not go on beside what was to be done. Nothing was changed.
+    #[error("{count} workers of an older version still work on the store")]
+    OlderWorkers {
+        /// So many.
+        count: i64,
     },
     /// Another process holds the store.
     #[error("the store is held by {by}; stop that process, or talk to it over its address")]

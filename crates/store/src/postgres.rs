@@ -16,6 +16,7 @@ mod fault;
 mod notices;
 mod outbox;
 mod pool;
+mod program;
 mod purge;
 mod read;
 mod register;
@@ -44,6 +45,7 @@ use self::bound::Value;
 use self::clock::{Anchored, Local};
 use self::continuity::Continuity;
 use self::pool::{Connections, Does};
+use self::program::Floor;
 use crate::cache::Cache;
 use crate::chain::Chains;
 use crate::clock::{Clock, RisingClock};
@@ -63,6 +65,7 @@ use crate::{Answer, Store, StoreError, StoreErrorKind};
 pub use self::append::Flush;
 pub use self::continuity::Standby;
 pub use self::outbox::{OutboxId, OutboxOutcome, OutboxRow};
+pub use self::program::Program;
 pub use crate::keys::StoreKeys;
 
 /// How to open a store.
@@ -90,6 +93,8 @@ pub struct Options {
     pub standby: Standby,
     /// In place of the database's clock, for tests.
     pub clock: Option<Clock>,
+    /// Which program this is; another one only in tests of upgrades.
+    pub program: Program,
 }
 
 impl Options {
@@ -107,6 +112,7 @@ impl Options {
             seen: None,
             standby: Standby::default(),
             clock: None,
+            program: Program::default(),
         }
     }
 }
@@ -120,6 +126,7 @@ struct Inner {
     connections: Arc<Connections>,
     flusher: Arc<Flusher>,
     continuity: Arc<Continuity>,
+    floor: Arc<Floor>,
     anchored: Anchored,
     given: Option<RisingClock>,
     cache: Mutex<Cache>,
@@ -158,32 +165,36 @@ impl PostgresStore {
             options.clock.clone(),
             size,
         );
+        let form = Arc::new(options.program.form());
+        let floor = Floor::new(options.program, Arc::clone(&form));
         let connections = Connections::open(
             (config, tls),
             size,
             options.patience,
             options.prepared,
-            Arc::clone(&continuity),
+            (Arc::clone(&continuity), Arc::clone(&floor)),
         )
         .await?;
         let connections = Arc::new(connections);
         let mut connection = connections.one(OPENING).await?;
-        schema::migrate(&mut connection).await?;
+        schema::migrate(&mut connection, options.program, options.clock.as_ref()).await?;
         drop(connection);
         let inner = Inner {
             flusher: Flusher::new(Arc::clone(&connections), options.flush),
             connections,
             continuity,
+            floor,
             anchored: Anchored::default(),
             given: options
                 .clock
                 .map(|clock| RisingClock::new(clock, Timestamp::EARLIEST)),
             cache: Mutex::new(Cache::new(CACHE)),
-            seals: options.seals,
+            seals: options.seals.in_form(form),
             chains: Chains::new(&options.keys),
         };
         let store = inner.check_keys(&options.keys).await?;
         let connection = inner.connections.one(OPENING).await?;
+        inner.floor.begin(&connection).await?;
         inner.continuity.begin(&connection, store).await?;
         drop(connection);
         inner.take_up_reports().await?;
@@ -257,7 +268,8 @@ impl Inner {
             StoreError::new(OPENING, StoreErrorKind::Database(error.to_string()))
         })?;
         let check = key_check(keys, &fresh);
-        let values: [Value<'_>; 2] = [&fresh.as_slice(), &check.as_slice()];
+        let known = self.floor.known();
+        let values: [Value<'_>; 3] = [&fresh.as_slice(), &check.as_slice(), &known];
         let sql = include_str!("postgres/sql/meta_first.sql");
         // Repeating it changes nothing more.
         self.connections

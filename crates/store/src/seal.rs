@@ -16,6 +16,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use factum_core::ActionId;
 
+use crate::encoding::Form;
 use crate::register::EntryKey;
 use crate::report::ReportId;
 
@@ -73,12 +74,14 @@ impl Ring {
 /// Where the ring is read from, or why it cannot be.
 type Source = dyn Fn() -> Result<Ring, String> + Send + Sync;
 
-/// Seals and opens texts with a ring that may change while the store is at work. Clones share the ring.
+/// Seals and opens texts with a ring that may change while the store is at work, and knows in what form the store's texts are. Clones
+/// share the ring.
 #[derive(Clone)]
 pub struct Seals {
     ring: Arc<RwLock<Ring>>,
     source: Arc<Source>,
     only_opening: bool,
+    form: Arc<Form>,
 }
 
 impl fmt::Debug for Seals {
@@ -144,6 +147,7 @@ impl Seals {
             ring: Arc::new(RwLock::new(ring.clone())),
             source: Arc::new(move || Ok(ring.clone())),
             only_opening: false,
+            form: Arc::default(),
         }
     }
 
@@ -159,6 +163,7 @@ impl Seals {
             ring: Arc::new(RwLock::new(ring)),
             source: Arc::new(source),
             only_opening: false,
+            form: Arc::default(),
         })
     }
 
@@ -169,6 +174,17 @@ impl Seals {
             only_opening: true,
             ..self
         }
+    }
+
+    /// With the same ring, for texts of this form.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn in_form(self, form: Arc<Form>) -> Self {
+        Self { form, ..self }
+    }
+
+    /// The form of the store's texts.
+    pub(crate) fn form(&self) -> &Form {
+        &self.form
     }
 
     /// Whether what is written is sealed, once there is a key.

@@ -36,7 +36,7 @@ impl ActionTexts {
         Self {
             params: seal(PARAMS, &action.content.params),
             payload: seal(PAYLOAD, &action.content.payload),
-            head: seal(HEAD, &head_text(action)),
+            head: seal(HEAD, &head_text(seals.form(), action)),
         }
     }
 
@@ -66,7 +66,7 @@ impl Penned {
     pub(crate) fn of(seals: &Seals, id: ActionId, facts: Vec<Fact>) -> Self {
         let place = Place::of_action(FACT, id);
         let pen = |fact: &Fact| {
-            let text = fact_text(fact);
+            let text = fact_text(seals.form(), fact);
             (
                 seals.seal(&place, &text).into_owned(),
                 chain::text_hash(&text),
@@ -113,7 +113,7 @@ pub(crate) fn opened_fact_text(
 /// The fact in a written text.
 pub(crate) fn opened_fact(seals: &Seals, id: ActionId, written: String) -> Result<Fact, Damage> {
     let text = opened_fact_text(seals, id, written)?;
-    read_fact(&text).map_err(|how| format!("is of another make: {how}"))
+    read_fact(seals.form(), &text).map_err(|how| format!("is of another make: {how}"))
 }
 
 /// A change of the register with its body as it is written.
@@ -141,7 +141,7 @@ pub(crate) fn opened_body(
 /// What is confidential of a report, as it is written: its readings and its body.
 pub(crate) fn sealed_report(seals: &Seals, report: &Report) -> (String, Vec<u8>) {
     let place = |column| Place::of_report(column, &report.id);
-    let readings = readings_text(&report.readings);
+    let readings = readings_text(seals.form(), &report.readings);
     (
         seals.seal(&place(READINGS), &readings).into_owned(),
         seals.seal_bytes(&place(BODY), &report.body).into_owned(),
@@ -155,6 +155,6 @@ pub(crate) fn opened_report(
     (readings, body): (String, Vec<u8>),
 ) -> Result<(Vec<Reading>, Vec<u8>), Damage> {
     let place = |column| Place::of_report(column, id);
-    let readings = read_readings(&seals.open(&place(READINGS), readings)?)?;
+    let readings = read_readings(seals.form(), &seals.open(&place(READINGS), readings)?)?;
     Ok((readings, seals.open_bytes(&place(BODY), body)?))
 }

@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::graves::{ScopeLine, TombstoneLine};
 use crate::encoding::{
-    Fixed, fact_text, head_text, hex, read_fact, read_head, read_readings, readings_text, unhex,
+    Fixed, NEWEST, fact_text, head_text, hex, read_fact, read_head, read_readings, readings_text,
+    unhex,
 };
 use crate::keys::StoreKeys;
 use crate::record::{IMPORTED_AT, NextRow, RETIRED, Record, Restore};
@@ -205,7 +206,7 @@ impl Counts {
 impl ActionLine {
     pub(crate) fn of(record: &Record, evidence: &[Evidence], names: &[[u8; 32]]) -> Self {
         let (action, next) = (&record.action, &record.next);
-        let log = |one: &Evidence| (one.id.0, one.at.as_micros(), fact_text(&one.fact));
+        let log = |one: &Evidence| (one.id.0, one.at.as_micros(), fact_text(&NEWEST, &one.fact));
         Self {
             id: record.id().to_string(),
             identity: hex(&action.identity_hash.0),
@@ -213,7 +214,7 @@ impl ActionLine {
             contract: hex(&action.content.contract),
             params: action.content.params.clone(),
             payload: action.content.payload.clone(),
-            head: head_text(action),
+            head: head_text(&NEWEST, action),
             version: record.version,
             next: (
                 next.step.clone(),
@@ -235,12 +236,12 @@ impl ActionLine {
             params: self.params,
             payload: self.payload,
         };
-        let action = read_head(&self.head, fixed)?;
+        let action = read_head(&NEWEST, &self.head, fixed)?;
         let log = |(no, at, fact): (u64, i64, String)| {
             Ok::<_, String>(Evidence {
                 id: EvidenceId(no),
                 at: Timestamp::from_micros(at),
-                fact: read_fact(&fact)?,
+                fact: read_fact(&NEWEST, &fact)?,
             })
         };
         let evidence: Vec<Evidence> = self
@@ -343,7 +344,7 @@ pub(crate) fn kept_report(line: ReportLine) -> Result<KeptReport, String> {
                 tenant: line.tenant,
                 destination: line.destination,
             },
-            readings: read_readings(&line.readings)?,
+            readings: read_readings(&NEWEST, &line.readings)?,
             body: unhex(&line.body).ok_or("its body is not hexadecimal")?,
         },
         action: line.action.as_deref().map(action_id).transpose()?,
@@ -359,7 +360,7 @@ pub(crate) fn report_line(kept: &KeptReport) -> ReportLine {
         at: kept.at.as_micros(),
         tenant: report.site.tenant.clone(),
         destination: report.site.destination.clone(),
-        readings: readings_text(&report.readings),
+        readings: readings_text(&NEWEST, &report.readings),
         body: hex(&report.body),
         action: kept.action.map(|id| id.to_string()),
     }

@@ -30,8 +30,16 @@ be beside it first. All of the file is taken in, or nothing.\n\n\
 Example:\n  FACTUM_STORE__URL=postgresql://factum@db/factum factum import moved.jsonl";
 
 pub(crate) const MIGRATE_HELP: &str = "\
-`factum serve` does this too. Migrations go forward only; an older program refuses a store that a newer one has migrated.\n\n\
-Example:\n  factum migrate";
+`factum serve` does this too. Migrations go forward only. On PostgreSQL, workers of the version before go on beside newer ones, until \
+none of them has worked on the store for a day; --finish ends that at once, and from then on they are refused.\n\n\
+Examples:\n  factum migrate\n  factum migrate --finish";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct MigrateArgs {
+    /// End an upgrade now: the version before is refused from here on
+    #[arg(long)]
+    finish: bool,
+}
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExportArgs {
@@ -111,6 +119,7 @@ impl Stored {
             connections: 2,
             prepared: store.prepared,
             seals: self.custody.seals(),
+            program: factum::start::program(),
             ..PostgresOptions::new(&store.url, self.keys.clone())
         };
         Ok(PostgresStore::open_to_move(options).await?)
@@ -202,18 +211,29 @@ pub(crate) async fn import(
 }
 
 /// Brings the schema to the newest version.
-pub(crate) async fn migrate(config: Option<&Path>, out: Out) -> Result<ExitCode, Failure> {
+pub(crate) async fn migrate(
+    args: MigrateArgs,
+    config: Option<&Path>,
+    out: Out,
+) -> Result<ExitCode, Failure> {
     let store = Stored::find(config, true)?;
     if store.place.is_postgres() {
-        store.postgres().await?.close();
+        let postgres = store.postgres().await?;
+        if args.finish {
+            postgres.finish_upgrade().await?;
+        }
+        postgres.close();
     } else {
         let opened = SqliteStore::open(store.sqlite()?)?;
         opened.store.close().await?;
     }
     if out.json {
-        out.value(&json!({"migrated": store.place.config.store.url}));
-    } else {
-        out.line("the schema is the newest that this program knows");
+        out.value(&json!({"migrated": store.place.config.store.url, "finished": args.finish}));
+        return Ok(exit::code(exit::OK));
+    }
+    out.line("the schema is the newest that this program knows");
+    if args.finish {
+        out.line("the upgrade is over: the version before is refused from here on");
     }
     Ok(exit::code(exit::OK))
 }

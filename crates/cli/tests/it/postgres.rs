@@ -6,6 +6,7 @@
 pub(crate) mod database;
 mod failover;
 mod restored;
+mod upgrade;
 mod work;
 pub(crate) mod workers;
 

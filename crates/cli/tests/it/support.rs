@@ -104,7 +104,12 @@ impl Folder {
 
     /// The command with these words, in this folder.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_factum"));
+        self.command_of(Path::new(env!("CARGO_BIN_EXE_factum")), words)
+    }
+
+    /// The same of another program.
+    fn command_of(&self, program: &Path, words: &[&str]) -> Command {
+        let mut command = Command::new(program);
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("FACTUM_") {
                 command.env_remove(name);
@@ -132,7 +137,12 @@ impl Folder {
 
     /// Runs a command that has to fail, with `--json`; its exit code and the problem.
     pub(crate) fn refused(&self, words: &[&str]) -> (i32, Value) {
-        let ran = self.run(&[words, &["--json"]].concat());
+        self.refused_by(Path::new(env!("CARGO_BIN_EXE_factum")), words)
+    }
+
+    /// The same of another program.
+    pub(crate) fn refused_by(&self, program: &Path, words: &[&str]) -> (i32, Value) {
+        let ran = ended(self.command_of(program, &[words, &["--json"]].concat()));
         assert_ne!(ran.code, 0, "{words:?}: {ran:?}");
         assert_eq!(ran.out, "", "{words:?} has no result");
         (
@@ -149,7 +159,13 @@ impl Folder {
 
     /// The same, with variables.
     pub(crate) fn serve_with(&self, variables: &[(&str, &str)]) -> Server {
-        let mut command = self.command(&["serve", "--listen", "127.0.0.1:0", "--json"]);
+        self.serve_by(Path::new(env!("CARGO_BIN_EXE_factum")), variables)
+    }
+
+    /// The same by another program.
+    pub(crate) fn serve_by(&self, program: &Path, variables: &[(&str, &str)]) -> Server {
+        let words = ["serve", "--listen", "127.0.0.1:0", "--json"];
+        let mut command = self.command_of(program, &words);
         command.envs(variables.iter().copied());
         let child = Child::start(command);
         let said = child.json();

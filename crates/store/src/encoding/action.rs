@@ -15,6 +15,7 @@ use factum_core::{
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
+use super::Form;
 use super::fact::LookupByDef;
 use super::plain::{BoundDef, Instant, Length, MaybeInstant, hex, optional, unhex};
 use super::usual;
@@ -32,9 +33,9 @@ pub(crate) struct Fixed {
 }
 
 /// The text of everything else about an action.
-pub(crate) fn head_text(action: &Action) -> String {
+pub(crate) fn head_text(form: &Form, action: &Action) -> String {
     super::write(&HeadOut {
-        v: super::VERSION,
+        v: form.writes(),
         intent: IntentOut(&action.intent),
         scope: ScopeOut(&action.scope),
         identity: IdentityOut(&action.identity),
@@ -60,9 +61,9 @@ pub(crate) fn head_text(action: &Action) -> String {
 }
 
 /// The action that a text and its columns say, or for people why it cannot be read.
-pub(crate) fn read_head(text: &str, fixed: Fixed) -> Result<Action, String> {
-    let head: Head = super::read(text)?;
-    super::known_version(head.v)?;
+pub(crate) fn read_head(form: &Form, text: &str, fixed: Fixed) -> Result<Action, String> {
+    let head: Head = super::read(form, text)?;
+    form.known(head.v)?;
     let trace = head
         .trace
         .map(|text| TraceContext::parse(&text).map_err(|error| error.to_string()))

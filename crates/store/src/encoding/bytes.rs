@@ -5,35 +5,44 @@
 
 use factum_core::{ActionId, Fingerprint, IdentityHash, Lane, Timestamp};
 
-use super::{Fixed, fact_text, head_text, read_fact, read_head, read_readings, readings_text};
+use super::{
+    Fixed, NEWEST, fact_text, head_text, read_fact, read_head, read_readings, readings_text,
+};
 
 /// A column's text, read as everything that a store writes as text. A row is checked by its checksum before: what is read here
 /// is what a program of another version, or somebody with the keys, has written.
 pub fn column(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    match read_fact(&text) {
+    match read_fact(&NEWEST, &text) {
         Ok(fact) => {
-            let again = fact_text(&fact);
-            assert_eq!(read_fact(&again).as_ref(), Ok(&fact), "{again}");
-            assert_eq!(fact_text(&read_fact(&again).expect("just read")), again);
+            let again = fact_text(&NEWEST, &fact);
+            assert_eq!(read_fact(&NEWEST, &again).as_ref(), Ok(&fact), "{again}");
+            assert_eq!(
+                fact_text(&NEWEST, &read_fact(&NEWEST, &again).expect("just read")),
+                again
+            );
         }
         Err(why) => assert!(!why.is_empty()),
     }
-    match read_head(&text, columns()) {
+    match read_head(&NEWEST, &text, columns()) {
         Ok(action) => {
-            let again = head_text(&action);
+            let again = head_text(&NEWEST, &action);
             assert_eq!(
-                read_head(&again, columns()).as_ref(),
+                read_head(&NEWEST, &again, columns()).as_ref(),
                 Ok(&action),
                 "{again}"
             );
         }
         Err(why) => assert!(!why.is_empty()),
     }
-    match read_readings(&text) {
+    match read_readings(&NEWEST, &text) {
         Ok(readings) => {
-            let again = readings_text(&readings);
-            assert_eq!(read_readings(&again).as_ref(), Ok(&readings), "{again}");
+            let again = readings_text(&NEWEST, &readings);
+            assert_eq!(
+                read_readings(&NEWEST, &again).as_ref(),
+                Ok(&readings),
+                "{again}"
+            );
         }
         Err(why) => assert!(!why.is_empty()),
     }

@@ -9,6 +9,7 @@ use factum_core::promise::{LookupBy, Missing};
 use factum_core::{AttemptNo, Bound, Epoch, EvidenceId, Fact, Span, Timestamp, WorkerNonce};
 use serde::{Deserialize, Serialize};
 
+use super::Form;
 use super::plain::{
     AttemptDef, BoundDef, Bytes, EpochDef, EvidenceDef, EvidenceIds, Instant, MaybeInstant,
     MaybeLength, MaybeReceipt, ReceiptDef, Receipts, WorkerDef,
@@ -16,7 +17,7 @@ use super::plain::{
 use super::usual;
 
 /// The text of one fact.
-pub(crate) fn fact_text(fact: &Fact) -> String {
+pub(crate) fn fact_text(form: &Form, fact: &Fact) -> String {
     struct Out<'a>(&'a Fact);
     impl Serialize for Out<'_> {
         fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
@@ -29,13 +30,13 @@ pub(crate) fn fact_text(fact: &Fact) -> String {
         f: Out<'a>,
     }
     super::write(&Envelope {
-        v: super::VERSION,
+        v: form.writes(),
         f: Out(fact),
     })
 }
 
 /// The fact that a text says, or for people why it cannot be read.
-pub(crate) fn read_fact(text: &str) -> Result<Fact, String> {
+pub(crate) fn read_fact(form: &Form, text: &str) -> Result<Fact, String> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Envelope {
@@ -43,8 +44,8 @@ pub(crate) fn read_fact(text: &str) -> Result<Fact, String> {
         #[serde(with = "FactDef")]
         f: Fact,
     }
-    let envelope: Envelope = super::read(text)?;
-    super::known_version(envelope.v)?;
+    let envelope: Envelope = super::read(form, text)?;
+    form.known(envelope.v)?;
     Ok(envelope.f)
 }
 

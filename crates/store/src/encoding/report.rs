@@ -4,7 +4,7 @@ use factum_core::evidence::Callback;
 use serde::{Deserialize, Serialize};
 
 use super::fact::CallbackDef;
-use super::{VERSION, known_version, read, write};
+use super::{Form, read, write};
 use crate::report::{Name, Reading};
 
 #[derive(Serialize, Deserialize)]
@@ -33,22 +33,22 @@ enum NameDef {
 }
 
 /// What a report says, as text.
-pub(crate) fn readings_text(readings: &[Reading]) -> String {
+pub(crate) fn readings_text(form: &Form, readings: &[Reading]) -> String {
     let readings = readings.iter().cloned().map(|reading| ReadingDef {
         operation: reading.operation,
         names: reading.names.into_iter().map(NameDef::from).collect(),
         callback: reading.callback,
     });
     write(&Text {
-        v: VERSION,
+        v: form.writes(),
         readings: readings.collect(),
     })
 }
 
 /// Reads it, or says for people why it cannot be read.
-pub(crate) fn read_readings(text: &str) -> Result<Vec<Reading>, String> {
-    let text: Text = read(text)?;
-    known_version(text.v)?;
+pub(crate) fn read_readings(form: &Form, text: &str) -> Result<Vec<Reading>, String> {
+    let text: Text = read(form, text)?;
+    form.known(text.v)?;
     let readings = text.readings.into_iter().map(|reading| Reading {
         operation: reading.operation,
         names: reading.names.into_iter().map(Name::from).collect(),
@@ -82,6 +82,7 @@ impl From<NameDef> for Name {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::encoding::NEWEST;
     use factum_core::evidence::Receipt;
 
     #[test]
@@ -110,9 +111,9 @@ mod tests {
                 callback,
             })
             .collect();
-        let text = readings_text(&readings);
-        assert_eq!(read_readings(&text), Ok(readings));
+        let text = readings_text(&NEWEST, &readings);
+        assert_eq!(read_readings(&NEWEST, &text), Ok(readings));
         let newer = text.replacen("\"v\":2", "\"v\":3", 1);
-        assert!(read_readings(&newer).is_err_and(|why| why.contains("version 3")));
+        assert!(read_readings(&NEWEST, &newer).is_err_and(|why| why.contains("version 3")));
     }
 }

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::bytes;
 use super::strategies::{action, class, facts, permission};
-use super::{Fixed, fact_text, head_text, read_fact, read_head};
+use super::{Fixed, NEWEST, fact_text, head_text, read_fact, read_head};
 use crate::record::Action;
 
 const VERSION_FIRST: &str = r#"{"v":2,"#;
@@ -30,8 +30,8 @@ proptest! {
     #[test]
     fn every_fact_reads_back_and_is_named_by_the_cores_word(all in facts()) {
         for fact in all {
-            let text = fact_text(&fact);
-            prop_assert_eq!(read_fact(&text), Ok(fact.clone()), "{}", text);
+            let text = fact_text(&NEWEST, &fact);
+            prop_assert_eq!(read_fact(&NEWEST, &text), Ok(fact.clone()), "{}", text);
             let value: BTreeMap<String, serde_json::Value> = serde_json::from_str(&text).unwrap();
             let by_word = value["f"].as_object().unwrap().keys().next().cloned();
             prop_assert_eq!(by_word.as_deref(), Some(fact.kind()));
@@ -41,20 +41,20 @@ proptest! {
 
     #[test]
     fn every_action_reads_back(action in action()) {
-        let text = head_text(&action);
-        prop_assert_eq!(read_head(&text, fixed(&action)), Ok(action), "{}", text);
+        let text = head_text(&NEWEST, &action);
+        prop_assert_eq!(read_head(&NEWEST, &text, fixed(&action)), Ok(action), "{}", text);
     }
 
     #[test]
     fn a_fact_with_bytes_changed_is_refused_or_another_fact(all in facts(), edits in edits()) {
         for fact in all {
-            bytes::column(&edited(fact_text(&fact).into_bytes(), &edits));
+            bytes::column(&edited(fact_text(&NEWEST, &fact).into_bytes(), &edits));
         }
     }
 
     #[test]
     fn an_action_with_bytes_changed_is_refused_or_another_action(action in action(), edits in edits()) {
-        bytes::column(&edited(head_text(&action).into_bytes(), &edits));
+        bytes::column(&edited(head_text(&NEWEST, &action).into_bytes(), &edits));
     }
 
     #[test]
@@ -65,11 +65,11 @@ proptest! {
     #[test]
     fn words_of_permissions_and_classes_are_the_cores(permission in permission(), class in class()) {
         let mark = |permission| Mark { permission, ..sample_mark() };
-        let text = fact_text(&Fact::Marked(mark(permission)));
+        let text = fact_text(&NEWEST, &Fact::Marked(mark(permission)));
         let quoted = format!("\"{}\"", permission.name());
         prop_assert!(text.contains(&quoted), "{}", text);
         let word = format!("\"{}\"", class.name());
-        let text = fact_text(&Fact::Reread { supersedes: EvidenceId(1), class, why: String::new() });
+        let text = fact_text(&NEWEST, &Fact::Reread { supersedes: EvidenceId(1), class, why: String::new() });
         prop_assert!(text.contains(&word), "{}", text);
     }
 }
@@ -180,7 +180,7 @@ fn the_strategies_leave_out_no_kind_of_fact() {
 #[test]
 fn other_versions_and_unknown_members_are_refused_in_words() {
     let check = |text: &str, part: &str| {
-        let error = read_fact(text).expect_err(text);
+        let error = read_fact(&NEWEST, text).expect_err(text);
         assert!(error.contains(part), "{error}");
     };
     check(r#"{"v":3,"f":{"noted":{"text":"x"}}}"#, "version 3");
@@ -200,7 +200,7 @@ fn other_versions_and_unknown_members_are_refused_in_words() {
 #[test]
 fn the_form_is_fixed() {
     assert_eq!(
-        fact_text(&Fact::Marked(sample_mark())),
+        fact_text(&NEWEST, &Fact::Marked(sample_mark())),
         concat!(
             r#"{"v":2,"f":{"marked":{"attempt":1,"epoch":0,"permission":"first","worker":9,"at":5,"valid_until":6,"#,
             r#""lease_until":7}}}"#
@@ -214,7 +214,7 @@ fn the_form_is_fixed() {
         ..sample_mark()
     };
     assert_eq!(
-        fact_text(&Fact::Marked(own)),
+        fact_text(&NEWEST, &Fact::Marked(own)),
         concat!(
             r#"{"v":2,"f":{"marked":{"attempt":1,"epoch":0,"permission":"first","worker":9,"at":5,"valid_until":6,"#,
             r#""lease_until":7,"bound":{"write_limit":10000000,"linger":5000000,"pause_margin":30000000,"skew":3000000}}}}"#
@@ -234,7 +234,7 @@ fn the_form_is_fixed() {
         },
     };
     assert_eq!(
-        fact_text(&Fact::Answered(answer)),
+        fact_text(&NEWEST, &Fact::Answered(answer)),
         concat!(
             r#"{"v":2,"f":{"answered":{"attempt":2,"read_at":8,"class":"done","receipt":{"reference":"T-1"},"#,
             r#""replayed":false,"capture":{"status":201,"body":"xff00","truncated":false}}}}"#
@@ -249,5 +249,8 @@ fn texts_of_the_first_version_are_read() {
         r#"{"v":1,"f":{"marked":{"attempt":1,"epoch":0,"permission":"first","worker":9,"at":5,"valid_until":6,"#,
         r#""lease_until":7,"bound":{"write_limit":10000000,"linger":5000000,"pause_margin":30000000,"skew":2000000}}}}"#
     );
-    assert_eq!(read_fact(whole).unwrap(), Fact::Marked(sample_mark()));
+    assert_eq!(
+        read_fact(&NEWEST, whole).unwrap(),
+        Fact::Marked(sample_mark())
+    );
 }

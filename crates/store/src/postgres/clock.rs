@@ -31,7 +31,7 @@ impl Local {
         }
     }
 
-    fn elapsed(self) -> Duration {
+    pub(super) fn elapsed(self) -> Duration {
         let wall = self.wall.elapsed().unwrap_or_default();
         self.monotonic.elapsed().max(wall)
     }

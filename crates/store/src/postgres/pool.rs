@@ -16,6 +16,7 @@ use tokio_postgres::{Config, Row};
 use super::bound::{Value, typed};
 use super::continuity::Continuity;
 use super::fault::{self, Meaning};
+use super::program::Floor;
 use super::session;
 use super::tls::Tls;
 use crate::{StoreError, StoreErrorKind};
@@ -43,6 +44,7 @@ pub(super) struct Connections {
     prepared: bool,
     /// How long the answer to one statement is waited for; the database gives up a little earlier.
     patience: Duration,
+    floor: Arc<Floor>,
 }
 
 impl Connections {
@@ -54,7 +56,7 @@ impl Connections {
         size: usize,
         patience: Duration,
         prepared: Option<bool>,
-        continuity: Arc<Continuity>,
+        (continuity, floor): (Arc<Continuity>, Arc<Floor>),
     ) -> Result<Self, StoreError> {
         config.application_name("factum");
         config.connect_timeout(patience);
@@ -85,6 +87,7 @@ impl Connections {
             pooled: session.pooled,
             prepared: prepared.unwrap_or(!session.pooled),
             patience,
+            floor,
         })
     }
 
@@ -93,13 +96,36 @@ impl Connections {
         self.pooled
     }
 
-    /// A connection of its own, for what is more than one statement.
+    /// A connection of its own, for what is more than one statement. There is none for a program that the store does not take.
     pub(super) async fn one(&self, doing: &'static str) -> Result<Object, StoreError> {
-        self.pool.get().await.map_err(|error| {
-            let cause = std::error::Error::source(&error);
-            let text = cause.map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"));
-            StoreError::new(doing, StoreErrorKind::Unavailable(text))
-        })
+        let mut tried = 0;
+        loop {
+            tried += 1;
+            let connection = self.pool.get().await.map_err(|error| {
+                let cause = std::error::Error::source(&error);
+                let text =
+                    cause.map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"));
+                StoreError::new(doing, StoreErrorKind::Unavailable(text))
+            })?;
+            match self.passed(doing, &connection).await {
+                Ok(()) => return Ok(connection),
+                // It may have been broken for long; the next one is another one.
+                Err(error) if error.is_passing() && tried < TRIES => {
+                    drop(Object::take(connection));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    async fn passed(&self, doing: &'static str, connection: &Object) -> Result<(), StoreError> {
+        match tokio::time::timeout(self.patience, self.floor.pass(connection)).await {
+            Ok(passed) => passed,
+            Err(_) => {
+                let text = format!("it is silent for {} ms", self.patience.as_millis());
+                Err(StoreError::new(doing, StoreErrorKind::Unavailable(text)))
+            }
+        }
     }
 
     /// How a connection of one's own is made.
@@ -124,7 +150,15 @@ impl Connections {
         loop {
             tried += 1;
             let failed = match self.once(doing, sql, values).await? {
-                Ok(rows) => return Ok(rows),
+                // A process that stood still in between may have read what it does not know.
+                Ok(rows) if does == Does::Writes || self.floor.is_held() => return Ok(rows),
+                Ok(rows) => {
+                    return self
+                        .one(doing)
+                        .await
+                        .map(|_| rows)
+                        .map_err(Unanswered::from);
+                }
                 Err(failed) => failed,
             };
             let again = match (failed.meaning(), does) {

@@ -83,7 +83,7 @@ fn read(id: ActionId, seals: &Seals, row: &Row) -> Result<Record, Damage> {
         params: texts.params,
         payload: texts.payload,
     };
-    let action = read_head(&texts.head, fixed)?;
+    let action = read_head(seals.form(), &texts.head, fixed)?;
     let evidence = log(id, seals, row)?;
     let records: i64 = column(row, "records")?;
     if count(evidence.len()) != records {

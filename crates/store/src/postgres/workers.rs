@@ -3,18 +3,32 @@
 use std::time::Duration;
 
 use factum_core::{ActionId, Lane, Span, Timestamp, WorkerNonce};
+use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
 
-use super::Inner;
 use super::bound::Value;
+use super::clock::Local;
 use super::fault;
 use super::pool::Does;
 use super::read::due_row;
 use super::row::{count, uuid};
+use super::{Inner, PostgresStore};
 use crate::record::Due;
 use crate::shared::{self, FORGOTTEN_AFTER};
 use crate::{StoreError, StoreErrorKind};
+
+impl PostgresStore {
+    /// Ends an upgrade now: programs that know less than this one are refused from here on, and rows are written as this one writes
+    /// them. By itself that happens once no older one has worked on the store for a day.
+    ///
+    /// # Errors
+    /// `OlderWorkers` while one lives; nothing was changed.
+    pub async fn finish_upgrade(&self) -> Result<(), StoreError> {
+        let now = self.inner.ask_now("ending an upgrade").await?;
+        self.inner.raise_floor(now).await
+    }
+}
 
 impl Inner {
     /// Says that a worker lives, and gives those that do.
@@ -26,15 +40,27 @@ impl Inner {
         const DOING: &str = "telling that a worker lives";
         // Where a pooler keeps the connection while the database behind it is another one, nothing else would notice.
         self.look(DOING).await?;
+        let began = Local::take();
         let now = self.now(DOING).await?;
-        let nonce = worker.0.cast_signed();
+        let (nonce, known) = (worker.0.cast_signed(), self.floor.known());
         let (until, before) = (now + lease, now - FORGOTTEN_AFTER);
-        let values: [Value<'_>; 3] = [&nonce, &until.as_micros(), &before.as_micros()];
+        let values: [Value<'_>; 5] = [
+            &nonce,
+            &until.as_micros(),
+            &before.as_micros(),
+            &known,
+            &now.as_micros(),
+        ];
         let sql = include_str!("sql/worker_beat.sql");
         // Repeating it changes nothing more.
-        self.connections
+        let rows = self
+            .connections
             .rows(DOING, Does::Reads, sql, &values)
             .await?;
+        self.floor
+            .heard(DOING, rows.first().map(|row| row.get(0)))?;
+        self.floor.hold(began, lease);
+        self.upgrade_if_over(now).await?;
         let sql = include_str!("sql/worker_list.sql");
         let rows = self
             .connections
@@ -46,6 +72,52 @@ impl Inner {
             .collect();
         living.sort_unstable();
         Ok(living)
+    }
+
+    /// Ends an upgrade once nobody of before has worked on the store for a day: until then one may go back.
+    async fn upgrade_if_over(&self, now: Timestamp) -> Result<(), StoreError> {
+        const DOING: &str = "looking whether an upgrade is over";
+        if !self.floor.is_below_ours() {
+            return Ok(());
+        }
+        let since = now - FORGOTTEN_AFTER;
+        let values: [Value<'_>; 2] = [&self.floor.known(), &since.as_micros()];
+        let sql = include_str!("sql/worker_older.sql");
+        let rows = self
+            .connections
+            .rows(DOING, Does::Reads, sql, &values)
+            .await?;
+        if rows.first().is_some_and(|row| row.get::<_, i64>(0) > 0) {
+            return Ok(());
+        }
+        match self.raise_floor(since).await {
+            // Somebody has just come.
+            Err(error) if matches!(error.kind, StoreErrorKind::OlderWorkers { .. }) => Ok(()),
+            raised => raised,
+        }
+    }
+
+    /// From now on the store takes programs that know what this one knows, and no others, if no other one has lived since then. A
+    /// worker that just says that it lives is counted, or refused: it shares the row that is locked here.
+    pub(super) async fn raise_floor(&self, since: Timestamp) -> Result<(), StoreError> {
+        const DOING: &str = "ending an upgrade";
+        let known = self.floor.known();
+        let mut connection = self.connections.one(DOING).await?;
+        let raised = async {
+            let transaction = connection.transaction().await?;
+            let older = older_workers(transaction.client(), known, since).await?;
+            if older == 0 {
+                raise(transaction.client(), known).await?;
+            }
+            transaction.commit().await?;
+            Ok(older)
+        };
+        let older = in_time(DOING, raised).await?;
+        if older > 0 {
+            let kind = StoreErrorKind::OlderWorkers { count: older };
+            return Err(StoreError::new(DOING, kind));
+        }
+        self.floor.heard(DOING, Some(known))
     }
 
     pub(super) async fn overdue(
@@ -112,12 +184,44 @@ impl Inner {
             transaction.commit().await?;
             Ok(room)
         };
-        match tokio::time::timeout(PATIENCE, asked).await {
-            Ok(answered) => answered.map_err(|error| fault::reading(DOING, &error)),
-            Err(_) => {
-                let text = "it is silent".to_owned();
-                Err(StoreError::new(DOING, StoreErrorKind::Unavailable(text)))
-            }
+        in_time(DOING, asked).await
+    }
+}
+
+/// How many workers know less than this schema and have lived since then, with the floor locked until the transaction ends.
+pub(super) async fn older_workers(
+    client: &Client,
+    schema: i64,
+    since: Timestamp,
+) -> Result<i64, tokio_postgres::Error> {
+    let sql = include_str!("sql/floor_lock.sql");
+    client.query_typed(sql, &[]).await?;
+    let sql = include_str!("sql/worker_older.sql");
+    let values = [
+        (&schema as _, Type::INT8),
+        (&since.as_micros() as _, Type::INT8),
+    ];
+    let rows = client.query_typed(sql, &values).await?;
+    Ok(rows.first().map_or(0, |row| row.get(0)))
+}
+
+/// Raises the floor, in a transaction that has locked it.
+pub(super) async fn raise(client: &Client, schema: i64) -> Result<(), tokio_postgres::Error> {
+    let sql = include_str!("sql/floor_raise.sql");
+    client.query_typed(sql, &[(&schema, Type::INT8)]).await?;
+    Ok(())
+}
+
+/// The answer, if it comes within [`PATIENCE`].
+async fn in_time<T>(
+    doing: &'static str,
+    asked: impl Future<Output = Result<T, tokio_postgres::Error>>,
+) -> Result<T, StoreError> {
+    match tokio::time::timeout(PATIENCE, asked).await {
+        Ok(answered) => answered.map_err(|error| fault::reading(doing, &error)),
+        Err(_) => {
+            let text = "it is silent".to_owned();
+            Err(StoreError::new(doing, StoreErrorKind::Unavailable(text)))
         }
     }
 }

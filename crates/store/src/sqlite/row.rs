@@ -476,7 +476,7 @@ fn read_action(
                 params: texts.params,
                 payload: texts.payload,
             };
-            let action = read_head(&texts.head, fixed);
+            let action = read_head(sums.seals.form(), &texts.head, fixed);
             let columns: (Option<String>, Option<String>) = (row.get(13)?, row.get(14)?);
             Ok(action.and_then(|action| {
                 if subject_columns(&action) == (columns.0.as_deref(), columns.1.as_deref()) {

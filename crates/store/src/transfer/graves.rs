@@ -4,7 +4,7 @@ use factum_core::{Evidence, EvidenceId, Fingerprint, IdentityHash, Scope, State,
 use serde::{Deserialize, Serialize};
 
 use super::{action_id, bytes};
-use crate::encoding::{fact_text, hex, read_fact};
+use crate::encoding::{NEWEST, fact_text, hex, read_fact};
 use crate::purge::{Remains, ScopeRow, Tombstone};
 
 /// A scope of which actions were taken away.
@@ -64,7 +64,7 @@ pub(crate) struct TombstoneLine {
 impl TombstoneLine {
     pub(crate) fn of(left: &Remains) -> Self {
         let stone = &left.tombstone;
-        let log = |one: &Evidence| (one.id.0, one.at.as_micros(), fact_text(&one.fact));
+        let log = |one: &Evidence| (one.id.0, one.at.as_micros(), fact_text(&NEWEST, &one.fact));
         Self {
             action: stone.action.to_string(),
             identity: hex(&stone.identity.0),
@@ -89,7 +89,7 @@ impl TombstoneLine {
             Ok::<_, String>(Evidence {
                 id: EvidenceId(no),
                 at: Timestamp::from_micros(at),
-                fact: read_fact(&fact)?,
+                fact: read_fact(&NEWEST, &fact)?,
             })
         };
         Ok(Remains {

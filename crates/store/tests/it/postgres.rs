@@ -10,6 +10,7 @@ mod notices;
 mod proxy;
 mod restored;
 mod tls;
+mod upgrade;
 mod workers;
 
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,17 +1,37 @@
 //! Served engines that share a folder and a database, and what is asked of them over HTTP.
 
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::database::Database;
-use crate::support::{Answered, Bed, Folder, PATIENCE, Server, configuration, ended};
+use crate::support::{Answered, Bed, Folder, PATIENCE, Ran, Server, configuration, ended};
 
 /// Engines on one database.
 pub(crate) struct Workers {
     folder: Folder,
     servers: Vec<Option<Server>>,
+    /// Which program each of them is.
+    programs: Vec<Program>,
+}
+
+/// A program, with what it finds in its environment.
+#[derive(Clone)]
+pub(crate) struct Program {
+    pub(crate) path: PathBuf,
+    pub(crate) variables: &'static [(&'static str, &'static str)],
+}
+
+impl Program {
+    /// The one that was built with the tests.
+    pub(crate) fn this() -> Self {
+        Self {
+            path: PathBuf::from(env!("CARGO_BIN_EXE_factum")),
+            variables: &[],
+        }
+    }
 }
 
 /// A submission to the testbed, counted there by its key.
@@ -41,12 +61,38 @@ impl Workers {
         let mut workers = Self {
             folder,
             servers: Vec::new(),
+            programs: Vec::new(),
         };
         for _ in 0..count {
-            let server = workers.folder.serve();
-            workers.servers.push(Some(server));
+            workers.join(Program::this());
         }
         workers
+    }
+
+    /// One more.
+    pub(crate) fn join(&mut self, program: Program) {
+        self.programs.push(program);
+        self.servers.push(None);
+        self.start_again(self.servers.len() - 1);
+    }
+
+    /// Takes the first ones away, which ended.
+    pub(crate) fn leave_only(&mut self, count: usize) {
+        let gone = self.servers.len() - count;
+        assert!(self.servers.drain(..gone).all(|server| server.is_none()));
+        self.programs.drain(..gone);
+    }
+
+    /// A command in their folder, which opens the store itself, to its end.
+    pub(crate) fn run_as(&self, variables: &[(&str, &str)], words: &[&str]) -> Ran {
+        let mut command = self.folder.command(words);
+        command.envs(variables.iter().copied());
+        ended(command)
+    }
+
+    /// The same by another program, where it has to fail: its exit code and the problem.
+    pub(crate) fn refused(&self, program: &Path, words: &[&str]) -> (i32, Value) {
+        self.folder.refused_by(program, words)
     }
 
     fn server(&self, no: usize) -> Option<&Server> {
@@ -63,7 +109,7 @@ impl Workers {
     /// Ends one, and starts it again.
     pub(crate) fn kill_and_start(&mut self, no: usize) {
         self.kill(no);
-        self.servers[no] = Some(self.folder.serve());
+        self.start_again(no);
     }
 
     /// Asks one to end.
@@ -77,7 +123,8 @@ impl Workers {
 
     /// Starts one that ended.
     pub(crate) fn start_again(&mut self, no: usize) {
-        self.servers[no] = Some(self.folder.serve());
+        let Program { path, variables } = &self.programs[no];
+        self.servers[no] = Some(self.folder.serve_by(path, variables));
     }
 
     /// Asks one to end, and starts it again.

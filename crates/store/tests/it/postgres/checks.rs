@@ -47,7 +47,8 @@ async fn filled() -> (Database, tokio_postgres::Client) {
 }
 
 /// What each check forbids.
-const ATTACKS: [(&str, &str); 60] = [
+const ATTACKS: [(&str, &str); 61] = [
+    ("meta_floor_is_a_schema", "UPDATE factum.meta SET floor = 0"),
     (
         "worker_room_is_no_debt",
         "INSERT INTO factum.worker (nonce, until, room) VALUES (1, 1, -1)",

@@ -132,7 +132,7 @@ async fn a_newer_schema_is_refused() {
     database.open(None).await.close();
     let client = super::connect(&database.url).await;
     client
-        .batch_execute("INSERT INTO factum.version VALUES (99)")
+        .batch_execute("INSERT INTO factum.version VALUES (99); UPDATE factum.meta SET floor = 99")
         .await
         .unwrap();
     let error = PostgresStore::open(Options::new(&database.url, KEYS))

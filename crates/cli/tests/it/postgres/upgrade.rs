@@ -1,7 +1,7 @@
 //! An upgrade with workers running: processes of two versions on one database, under load, killed, stopped and sent away.
 //!
 //! The newer version is what a test makes of this one: with a migration and an encoding more. The older one is this one, or the program that
-//! `FACTUM_TEST_OLDER` names: `./test --long` builds it from an earlier commit.
+//! `FACTUM_TEST_OLDER` names, built from an earlier commit.
 
 use std::time::Instant;
 

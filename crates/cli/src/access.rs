@@ -267,6 +267,20 @@ impl Access {
         }
     }
 
+    /// A signed receipt of an action.
+    pub(crate) async fn receipt(&self, id: &str, with_payload: bool) -> Result<Value, Failure> {
+        match self {
+            Self::Local(local) => local.receipt(id, with_payload).await,
+            Self::Remote(client) => {
+                let path = format!("/v1/actions/{}/receipt", encoded(id));
+                let content = with_payload.then(|| "included".to_owned());
+                client
+                    .json(Call::get(with_query(&path, &[("content", content)])))
+                    .await
+            }
+        }
+    }
+
     /// Stops sends: `{"cancel", "action"}`.
     pub(crate) async fn cancel(&self, id: &str, by: &str, why: &str) -> Result<Value, Failure> {
         match self {

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
-    admin, backup, callbacks, cancel, contract, conversation, destination, doctor, events,
-    evidence, explain, list, mcp, proposal, register, retention, review, review_many, serve, shell,
-    status, submit, testbed, transfer, watch, webhook, work,
+    admin, backup, callbacks, cancel, checkpoint, contract, conversation, destination, doctor,
+    events, evidence, explain, list, mcp, proposal, receipt, register, retention, review,
+    review_many, serve, shell, status, submit, testbed, transfer, verify, watch, webhook, work,
 };
 use crate::failure::Failure;
 use crate::out::Out;
@@ -132,6 +132,15 @@ pub(crate) enum Command {
     /// Bring the store's schema to the newest version
     #[command(after_help = transfer::MIGRATE_HELP)]
     Migrate(transfer::MigrateArgs),
+    /// Signed statements about one action, for somebody who has no access here: export, verify
+    #[command(subcommand, after_help = receipt::HELP)]
+    Receipt(receipt::Receipt),
+    /// What the store holds, signed, to be kept elsewhere: export, verify
+    #[command(subcommand, after_help = checkpoint::HELP)]
+    Checkpoint(checkpoint::Checkpoint),
+    /// Follow the chain of every action's evidence, and name what is not as it was written
+    #[command(after_help = verify::HELP)]
+    Verify(verify::Args),
     /// Look for what is wrong here, and say what to do about it
     #[command(after_help = doctor::HELP)]
     Doctor(doctor::Args),
@@ -219,6 +228,9 @@ impl Command {
             Self::Export(args) => transfer::export(args, config, out).await,
             Self::Import(args) => transfer::import(args, config, out).await,
             Self::Migrate(args) => transfer::migrate(args, config, out).await,
+            Self::Receipt(command) => command.run(config, out).await,
+            Self::Checkpoint(command) => command.run(config, out).await,
+            Self::Verify(args) => verify::run(args, config, out).await,
             Self::Doctor(args) => doctor::run(args, config, out).await,
             Self::Completions(args) => shell::completions(&args, Cli::command(), out),
             Self::Man(args) => shell::man(&args, Cli::command(), out),

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use factum_core::{ActionId, Evidence, Fact, IdentityHash, Scope, Span, Timestamp, WorkerNonce};
 use factum_store::{
-    Admission, Admitted, Answer, Change, Claim, Claimed, Committed, Delivered, Due, Entry,
-    EntryFilter, EntryKey, EntryVersion, Filter, KeptReport, Kind, Name, NextRow, Notices, Purge,
-    Purged, Record, Recorded, Registered, Remains, Report, ReportFilter, Restore, ScopeRow,
+    Admission, Admitted, Answer, Census, Change, Claim, Claimed, Committed, Delivered, Due, Entry,
+    EntryFilter, EntryKey, EntryVersion, Filter, Head, KeptReport, Kind, Name, NextRow, Notices,
+    Purge, Purged, Record, Recorded, Registered, Remains, Report, ReportFilter, Restore, ScopeRow,
     SettledPage, Store,
 };
 
@@ -48,6 +48,14 @@ impl Store for Held {
 
     fn remains(&self, id: ActionId) -> Answer<'_, Option<Remains>> {
         self.0.remains(id)
+    }
+
+    fn heads(&self, after: Option<ActionId>, limit: usize) -> Answer<'_, Vec<Head>> {
+        self.0.heads(after, limit)
+    }
+
+    fn census(&self) -> Answer<'_, Census> {
+        self.0.census()
     }
 
     fn scopes(&self) -> Answer<'_, Vec<ScopeRow>> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use factum::conversations::{Conversations, CorrectionFilter};
 use factum::seal_keys::Custody;
+use factum::signing::SigningKeys;
 use factum::statements::Audience;
 use factum::teller::Teller;
 use factum::view::{EvidenceView, NextView, rfc3339};
@@ -37,6 +38,7 @@ pub(crate) struct Local {
     store: Arc<SqliteStore>,
     teller: Teller,
     config: Config,
+    signing: SigningKeys,
     /// It carries out what is due.
     pub(crate) carries: bool,
 }
@@ -88,6 +90,7 @@ impl Local {
             store,
             teller,
             config: place.config.clone(),
+            signing: SigningKeys::of(&place.home()?),
             carries,
         })
     }
@@ -177,6 +180,19 @@ impl Local {
         let evidence = self.engine.evidence(action_id(id)?).await?;
         let shown: Vec<EvidenceView> = evidence.iter().map(EvidenceView::of).collect();
         Ok(json!({"action": id, "evidence": shown}))
+    }
+
+    /// A signed receipt of an action.
+    pub(crate) async fn receipt(&self, id: &str, with_payload: bool) -> Result<Value, Failure> {
+        let id = action_id(id)?;
+        let view = |record: &Record| {
+            let reader = Audience::Customer.into();
+            self.teller.view(&self.engine, record, false, reader)
+        };
+        let stands = factum::receipts::read(&self.engine, None, id, view).await?;
+        self.signing.settle()?;
+        let store = self.engine.store().as_ref();
+        Ok(factum::receipts::issue(store, &self.signing, &stands, with_payload).await?)
     }
 
     /// What destinations reported by themselves, newest first.

@@ -127,6 +127,10 @@ codes! {
     MissingIntentTime "F1132" "missing-intent-time" 400 "the submission does not say when its intent was formed";
     RateLimited "F1150" "rate-limited" 429 "the token makes more requests than are allowed";
     AnswerTimeout "F1151" "answer-timeout" 504 "the answer took too long";
+    NoSigningKey "F1160" "no-signing-key" 503 "there is no key to sign with";
+    NotAuthentic "F1161" "not-authentic" 422 "the signature does not fit";
+    UnreadableDocument "F1162" "unreadable-document" 422 "it is no document of this kind";
+    CheckpointFailed "F1163" "checkpoint-failed" 500 "the checkpoint cannot be written or read";
     SignedOut "F1170" "signed-out" 401 "nobody is signed in at the console";
     ForeignForm "F1171" "foreign-form" 403 "the form is not of this console, or of another session";
     ActionChanged "F1172" "action-changed" 409 "the action has changed since it was shown";

@@ -35,6 +35,8 @@ pub struct Config {
     pub limits: LimitsConfig,
     /// How long what is kept of settled actions; what is not said is kept for good.
     pub retention: RetentionConfig,
+    /// Where signed checkpoints of the store go, and how often.
+    pub checkpoints: CheckpointsConfig,
     /// How long events are kept, and how many may listen.
     pub events: EventsConfig,
     /// Where webhooks may lead.
@@ -168,6 +170,16 @@ pub struct EventsConfig {
     pub digest: Wait,
     /// Streams that may be open at once.
     pub streams_max: usize,
+}
+
+/// `[checkpoints]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CheckpointsConfig {
+    /// The folder that they are put into: on another machine or volume, where whoever can write the store cannot. Off without one.
+    pub folder: Option<PathBuf>,
+    /// How often.
+    pub every: Wait,
 }
 
 /// `[webhooks]`.
@@ -380,6 +392,15 @@ impl EventsConfig {
         crate::events::follow::Keep {
             keep: self.keep.0,
             digest: self.digest.0,
+        }
+    }
+}
+
+impl Default for CheckpointsConfig {
+    fn default() -> Self {
+        Self {
+            folder: None,
+            every: Wait(factum_core::Span::from_secs(3_600)),
         }
     }
 }

@@ -114,9 +114,11 @@ impl Home {
     #[must_use]
     pub fn readable_by_others(&self) -> Vec<PathBuf> {
         let mut files = vec![self.token_file(), self.key_file()];
-        let folder = self.root.join("keys").join("seal");
-        let seals = fs::read_dir(folder).into_iter().flatten();
-        files.extend(seals.flatten().map(|entry| entry.path()));
+        for keys in ["seal", "sign"] {
+            let folder = self.root.join("keys").join(keys);
+            let found = fs::read_dir(folder).into_iter().flatten().flatten();
+            files.extend(found.map(|entry| entry.path()));
+        }
         let open = |file: &PathBuf| {
             fs::metadata(file).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0)
         };
@@ -191,6 +193,34 @@ pub(crate) fn parse_key(text: &str) -> Option<[u8; 32]> {
         *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
     }
     Some(key)
+}
+
+/// The key in a file: 64 hex digits, or where they are, `file:PATH` or `env:NAME`.
+pub(crate) fn key_in(path: &Path) -> Result<[u8; 32], String> {
+    let text = text_of(path)?;
+    let text = match text.trim().split_once(':') {
+        Some(("file", other)) => text_of(Path::new(other))?,
+        Some(("env", name)) => variable(name)?,
+        Some(_) | None => text,
+    };
+    parse_key(&text).ok_or_else(|| {
+        format!(
+            "{} holds neither 64 hex digits nor file:PATH or env:NAME with such",
+            path.display()
+        )
+    })
+}
+
+fn text_of(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a key's own file names this variable, and nothing else is read"
+)]
+fn variable(name: &str) -> Result<String, String> {
+    std::env::var(name).map_err(|_| format!("the variable {name}, which a key is in, is not set"))
 }
 
 #[cfg(test)]

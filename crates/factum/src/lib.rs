@@ -33,6 +33,7 @@
 pub mod action;
 mod approval;
 pub mod callbacks;
+pub mod checkpoints;
 pub mod config;
 pub mod contact;
 pub mod conversations;
@@ -49,10 +50,12 @@ mod pickup;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 pub mod proposals;
+pub mod receipts;
 pub mod retention;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub mod seal_keys;
 pub mod setup;
+pub mod signing;
 pub mod signs;
 pub mod start;
 pub mod statements;
@@ -121,6 +124,8 @@ struct Inner {
     feed: Arc<events::follow::Feed>,
     webhooks: webhooks::Webhooks,
     purger: retention::Purger,
+    exporter: checkpoints::Exporter,
+    signing: signing::SigningKeys,
     ways: webhooks::Ways,
     config: Config,
     #[cfg(any(feature = "sqlite", feature = "postgres"))]
@@ -340,6 +345,32 @@ impl Factum {
         Ok(evidence.iter().map(EvidenceView::of).collect())
     }
 
+    /// A signed receipt of an action for a caller, as it stands. Its content is in it only `with_payload`.
+    ///
+    /// # Errors
+    /// [`Problem`] if there is none for them, nothing can be signed (F1160), or the store cannot be read.
+    pub async fn receipt_for(
+        &self,
+        caller: &Caller,
+        id: ActionId,
+        reader: Reader,
+        with_payload: bool,
+    ) -> Result<serde_json::Value, Problem> {
+        let keys = &self.inner.signing;
+        let engine = &self.inner.engine;
+        let view = |record: &Record| self.view(record, false, reader);
+        let stands = receipts::read(engine, Some(caller), id, view).await?;
+        receipts::issue(engine.store().as_ref(), keys, &stands, with_payload).await
+    }
+
+    /// The public keys of what was signed here.
+    ///
+    /// # Errors
+    /// [`Problem`] if a key cannot be read.
+    pub fn published_keys(&self) -> Result<signing::KeySet, Problem> {
+        self.inner.signing.published()
+    }
+
     /// Withdraws an action: no more sends. What may have been sent stays unknown until there is evidence.
     ///
     /// # Errors
@@ -419,6 +450,7 @@ impl Factum {
         self.inner.watch.stop();
         self.inner.webhooks.stop();
         self.inner.purger.stop();
+        self.inner.exporter.stop();
         self.inner.feed.stop();
         #[cfg(any(feature = "sqlite", feature = "postgres"))]
         if let Some(keeper) = &self.inner.keeper {

@@ -19,7 +19,7 @@ use factum_store::{Reseal, Store};
 use serde::Serialize;
 
 use crate::config::Seal;
-use crate::home::{Home, cannot, hex, parse_key, random_bytes, write_new};
+use crate::home::{Home, cannot, hex, key_in, random_bytes, write_new};
 
 pub(crate) use keeper::Keeper;
 
@@ -316,35 +316,8 @@ fn read(folder: &Path) -> Result<Ring, String> {
         let name = path.file_name().and_then(|name| name.to_str());
         let number = name.map(|name| name.strip_suffix(RETIRED).unwrap_or(name));
         if let Some(number) = number.and_then(|name| name.parse().ok()) {
-            keys.insert(number, read_key(&path)?);
+            keys.insert(number, key_in(&path)?);
         }
     }
     Ok(Ring::new(keys))
-}
-
-fn read_key(path: &Path) -> Result<[u8; 32], String> {
-    let text = text_of(path)?;
-    let text = match text.trim().split_once(':') {
-        Some(("file", other)) => text_of(Path::new(other))?,
-        Some(("env", name)) => variable(name)?,
-        Some(_) | None => text,
-    };
-    parse_key(&text).ok_or_else(|| {
-        format!(
-            "{} holds neither 64 hex digits nor file:PATH or env:NAME with such",
-            path.display()
-        )
-    })
-}
-
-fn text_of(path: &Path) -> Result<String, String> {
-    fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a key's own file names this variable, and nothing else is read"
-)]
-fn variable(name: &str) -> Result<String, String> {
-    std::env::var(name).map_err(|_| format!("the variable {name}, which a key is in, is not set"))
 }

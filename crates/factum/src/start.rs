@@ -10,6 +10,7 @@ use factum_engine::{Carrier, Code, Destination, Engine, Keys, Operation, Options
 use factum_store::Store;
 use factum_transport::{HttpTransport, Transport};
 
+use crate::checkpoints::Exporter;
 use crate::config::Config;
 use crate::conversations::watch::Watch;
 use crate::events::follow::Feed;
@@ -20,6 +21,7 @@ use crate::postgres::Pickup;
 use crate::retention::{self, Purger};
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 use crate::seal_keys::{Custody, Keeper};
+use crate::signing::SigningKeys;
 use crate::teller::Teller;
 use crate::webhooks::{Ways, Webhooks};
 use crate::{Factum, Inner, setup};
@@ -136,12 +138,7 @@ impl Builder {
             ConfigSource::Value(config) => *config,
         };
         let teller = Arc::new(Teller::of(&config)?);
-        let catalogue = setup::catalogue(&config)?;
-        let mut destinations = setup::destinations(&config, &catalogue)?;
-        for (destination, kinds) in setup::without_auth(&config, &catalogue) {
-            tracing::warn!(%destination, %kinds, "no auth is configured, and the provider wants one of these");
-        }
-        carry(&mut destinations, self.carriers)?;
+        let destinations = destinations(&config, self.carriers)?;
         let opened = open(self.place, self.keys, &config).await?;
         let retention = retention::of(&config);
         #[cfg(any(feature = "sqlite", feature = "postgres"))]
@@ -174,6 +171,7 @@ impl Builder {
         };
         let webhooks = Webhooks::start(engine.clone(), teller.clone(), feed.clone(), ways.clone());
         let purger = Purger::start(&engine, &retention);
+        let exporter = Exporter::start(&engine, &opened.signing, &config);
         let factum = Factum {
             inner: Arc::new(Inner {
                 engine,
@@ -182,6 +180,8 @@ impl Builder {
                 feed,
                 webhooks,
                 purger,
+                exporter,
+                signing: opened.signing,
                 ways,
                 config,
                 #[cfg(any(feature = "sqlite", feature = "postgres"))]
@@ -200,6 +200,20 @@ impl Builder {
         }
         Ok(factum)
     }
+}
+
+/// What the configuration names, and what an application carries in its own code.
+fn destinations(
+    config: &Config,
+    carriers: BTreeMap<String, Carries>,
+) -> Result<BTreeMap<String, Destination>, Problem> {
+    let catalogue = setup::catalogue(config)?;
+    let mut destinations = setup::destinations(config, &catalogue)?;
+    for (destination, kinds) in setup::without_auth(config, &catalogue) {
+        tracing::warn!(%destination, %kinds, "no auth is configured, and the provider wants one of these");
+    }
+    carry(&mut destinations, carriers)?;
+    Ok(destinations)
 }
 
 /// Adds the destinations that an application carries in its own code.
@@ -227,6 +241,7 @@ struct Opened {
     custody: Option<Custody>,
     former_workers_gone_at: Option<Timestamp>,
     clock_in_doubt: bool,
+    signing: SigningKeys,
     #[cfg(feature = "sqlite")]
     sqlite: Option<Arc<factum_store::sqlite::SqliteStore>>,
     #[cfg(feature = "postgres")]
@@ -252,6 +267,7 @@ async fn open(place: Place, keys: Option<Keys>, config: &Config) -> Result<Opene
             custody: None,
             former_workers_gone_at: None,
             clock_in_doubt: false,
+            signing: SigningKeys::in_memory()?,
             #[cfg(feature = "sqlite")]
             sqlite: None,
             #[cfg(feature = "postgres")]
@@ -289,6 +305,7 @@ async fn open_sqlite(path: &Path, keys: Option<Keys>, config: &Config) -> Result
         custody: Some(custody),
         former_workers_gone_at: Some(opened.former_workers_gone_at),
         clock_in_doubt: opened.clock_behind > CLOCK_BEHIND_MAX,
+        signing: signing(&home)?,
         sqlite: Some(sqlite),
         #[cfg(feature = "postgres")]
         postgres: None,
@@ -322,6 +339,7 @@ async fn open_postgres(
         custody: Some(custody),
         former_workers_gone_at: None,
         clock_in_doubt: false,
+        signing: signing(&home)?,
         #[cfg(feature = "sqlite")]
         sqlite: None,
         postgres: Some(postgres),
@@ -363,6 +381,14 @@ fn postgres_options(
         seals: custody.seals(),
         ..Options::new(url, StoreKeys(keys.checksum()))
     }
+}
+
+/// The keys that documents are signed with; the first start makes one.
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+fn signing(home: &Home) -> Result<SigningKeys, Problem> {
+    let keys = SigningKeys::of(home);
+    keys.settle()?;
+    Ok(keys)
 }
 
 /// A destination that an application carries in its own code: where nothing is promised, every unknown waits for a person.

@@ -8,7 +8,7 @@ use factum::directory::Scope;
 use crate::query::Kind;
 use crate::{
     actions, admin, callbacks, conversations, destinations, events, health, proposals, register,
-    retention, review, webhooks, work,
+    retention, review, signed, webhooks, work,
 };
 
 /// What is said about a call.
@@ -79,6 +79,8 @@ calls! {
     Status GET "/v1/actions/{id}" actions::STATUS;
     Evidence GET "/v1/actions/{id}/evidence" actions::EVIDENCE;
     Cancel POST "/v1/actions/{id}/cancel" actions::CANCEL;
+    Receipt GET "/v1/actions/{id}/receipt" signed::RECEIPT;
+    Keys GET "/v1/keys" signed::KEYS;
     Propose POST "/v1/proposals" proposals::PROPOSE;
     Proposals GET "/v1/proposals" proposals::LIST;
     Proposal GET "/v1/proposals/{id}" proposals::SHOW;
@@ -171,7 +173,7 @@ impl Call {
     #[expect(clippy::too_many_lines, reason = "a table: a row for each call")]
     pub(crate) fn need(self) -> Need {
         match self {
-            Self::Healthz | Self::Readyz | Self::Deliver => Need::Nothing,
+            Self::Healthz | Self::Readyz | Self::Keys | Self::Deliver => Need::Nothing,
             Self::Document => Need::Token,
             Self::Submit | Self::Cancel | Self::Propose | Self::Supersede => {
                 Need::AnyOf(&[Scope::Submit])
@@ -181,7 +183,7 @@ impl Call {
             }
             Self::Approve => Need::AnyOf(&[Scope::Approve]),
             Self::Decline => Need::AnyOf(&[Scope::Approve, Scope::Submit]),
-            Self::List | Self::Status | Self::Evidence | Self::Events => {
+            Self::List | Self::Status | Self::Evidence | Self::Receipt | Self::Events => {
                 Need::AnyOf(&[Scope::Read, Scope::Submit, Scope::Review])
             }
             Self::Destinations | Self::Destination => {

@@ -36,6 +36,7 @@ mod review;
 mod run;
 pub mod schema;
 mod serve;
+mod signed;
 mod tls;
 mod webhooks;
 mod work;

@@ -17,7 +17,7 @@ use crate::query::Query;
 use crate::reply::{Failure, Reply};
 use crate::{
     actions, admin, callbacks, console, conversations, destinations, events, health, mcp, metrics,
-    proposals, register, retention, review, webhooks, work,
+    proposals, register, retention, review, signed, webhooks, work,
 };
 
 /// All calls, and a problem for everything else.
@@ -182,6 +182,8 @@ async fn carried_out(app: &App, incoming: Incoming) -> Result<Reply, Failure> {
         Call::List => actions::list(app, incoming).await,
         Call::Status => actions::status(app, incoming).await,
         Call::Evidence => actions::evidence(app, incoming).await,
+        Call::Receipt => signed::receipt(app, incoming).await,
+        Call::Keys => signed::keys(app),
         Call::Cancel => actions::cancel(app, incoming).await,
         Call::Propose => proposals::propose(app, incoming).await,
         Call::Proposals => proposals::list(app, incoming).await,

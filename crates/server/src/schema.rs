@@ -8,6 +8,7 @@ mod register;
 mod request;
 mod retention;
 mod review;
+mod signed;
 mod status;
 mod submission;
 mod work;
@@ -55,6 +56,8 @@ fn about_actions() -> Vec<(&'static str, Value)> {
         ("Problem", problem()),
         ("Evidence", evidence()),
         ("ActionList", page("actions", "Status")),
+        ("SignedReceipt", signed::receipt()),
+        ("KeySet", signed::key_set()),
         ("EvidenceList", object(&log, "The log of an action.")),
         (
             "CancelRequest",

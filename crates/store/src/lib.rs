@@ -18,6 +18,7 @@ mod encoding;
 #[cfg(all(any(feature = "sqlite", feature = "postgres"), fuzzing))]
 pub mod encoding;
 mod error;
+pub mod head;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod keys;
 mod matching;
@@ -40,6 +41,8 @@ mod texts;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub mod transfer;
 mod twins;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub mod verify;
 
 // The submissions are shared with the integration tests, which know the crate by this name.
 #[cfg(all(test, feature = "sqlite"))]
@@ -57,6 +60,7 @@ pub use error::{StoreError, StoreErrorKind};
 use factum_core::{
     ActionId, Evidence, Fact, IdentityHash, Lane, Scope, Span, Timestamp, WorkerNonce,
 };
+pub use head::{Census, Head};
 pub use memory::MemoryStore;
 pub use meter::Meter;
 pub use notice::{Notice, Notices, Topic};
@@ -302,6 +306,17 @@ pub trait Store: Send + Sync + 'static {
     fn reseal(&self, from: Reseal, limit: usize) -> Answer<'_, Option<Reseal>> {
         let _ = (from, limit);
         Box::pin(std::future::ready(Ok(None)))
+    }
+
+    /// The next actions in the order of their ids, and how far the evidence of each goes. A store in memory has no chains, and none.
+    fn heads(&self, after: Option<ActionId>, limit: usize) -> Answer<'_, Vec<Head>> {
+        let _ = (after, limit);
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    /// What the store is called, and how much of it was taken away.
+    fn census(&self) -> Answer<'_, Census> {
+        Box::pin(std::future::ready(Ok(Census::default())))
     }
 
     /// A store-wide setting, such as `paused`.

@@ -13,6 +13,7 @@ mod claims;
 mod clock;
 mod continuity;
 mod fault;
+mod heads;
 mod notices;
 mod outbox;
 mod pool;
@@ -28,6 +29,7 @@ mod session;
 mod tls;
 mod transfer;
 mod twins;
+mod verify;
 mod workers;
 mod write;
 
@@ -49,6 +51,7 @@ use self::program::Floor;
 use crate::cache::Cache;
 use crate::chain::Chains;
 use crate::clock::{Clock, RisingClock};
+use crate::head::{Census, Head};
 use crate::meter::Meter;
 use crate::notice::Notices;
 use crate::purge::{Purge, Purged, Remains, ScopeRow, SettledPage};
@@ -66,6 +69,7 @@ pub use self::append::Flush;
 pub use self::continuity::Standby;
 pub use self::outbox::{OutboxId, OutboxOutcome, OutboxRow};
 pub use self::program::Program;
+pub use self::verify::verify;
 pub use crate::keys::StoreKeys;
 
 /// How to open a store.
@@ -606,6 +610,14 @@ impl Store for PostgresStore {
 
     fn remains(&self, id: ActionId) -> Answer<'_, Option<Remains>> {
         Box::pin(self.inner.remains(id))
+    }
+
+    fn heads(&self, after: Option<ActionId>, limit: usize) -> Answer<'_, Vec<Head>> {
+        Box::pin(self.inner.heads(after, limit))
+    }
+
+    fn census(&self) -> Answer<'_, Census> {
+        Box::pin(self.inner.census())
     }
 
     fn scopes(&self) -> Answer<'_, Vec<ScopeRow>> {

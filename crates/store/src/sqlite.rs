@@ -9,6 +9,7 @@
 mod backup;
 mod fault;
 mod graves;
+mod heads;
 mod job;
 mod kept;
 mod lock;
@@ -48,6 +49,7 @@ use self::readers::{Damaged, Readers};
 use self::tail::Progress;
 use self::writer::{Message, Work};
 use crate::clock::{Clock, system_clock};
+use crate::head::{Census, Head};
 use crate::meter::Meter;
 use crate::notice::Notices;
 use crate::purge::{Purge, Purged, Remains, ScopeRow, SettledPage};
@@ -63,10 +65,12 @@ use crate::texts::{Penned, sealed_change};
 use crate::{Answer, Store, StoreError, StoreErrorKind};
 
 pub use self::backup::backup;
+pub use self::heads::{census, heads};
 pub use self::reseal::count_sealed_rows;
 pub use self::transfer::export;
-pub use self::verify::Verified;
+pub use self::verify::{Subject, verify};
 pub use crate::keys::StoreKeys;
+pub use crate::verify::Verified;
 
 /// How to open a store.
 #[derive(Clone)]
@@ -610,6 +614,18 @@ impl Store for SqliteStore {
         })
     }
 
+    fn heads(&self, after: Option<ActionId>, limit: usize) -> Answer<'_, Vec<Head>> {
+        self.readers.ask(heads::READING, move |reader| {
+            reader.plain(heads::READING, |conn| heads::page(conn, after, limit))
+        })
+    }
+
+    fn census(&self) -> Answer<'_, Census> {
+        self.readers.ask(heads::READING, |reader| {
+            reader.plain(heads::READING, heads::counted)
+        })
+    }
+
     fn setting(&self, name: &str) -> Answer<'_, Option<String>> {
         const DOING: &str = "reading a setting";
         let name = name.to_owned();
@@ -790,6 +806,6 @@ mod tests {
         let loaded = store.load(id).await.unwrap().unwrap();
         assert_eq!(loaded.status().state, factum_core::State::Pending);
         let verified = store.verify_all().await.unwrap();
-        assert_eq!((verified.outdated, verified.damaged), (vec![id], vec![]));
+        assert_eq!((verified.outdated, verified.findings), (vec![id], vec![]));
     }
 }

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use factum::seal_keys::{Custody, KeysView};
-use factum_store::Store;
+use factum::signing::SigningKeys;
 use factum_store::sqlite::count_sealed_rows;
+use factum_store::{Store, system_clock};
 use serde_json::json;
 
 use super::transfer::Stored;
@@ -19,14 +20,18 @@ pub(crate) const HELP: &str = "\
 The keys stand in keys/seal/ of the data folder, one file for each, and belong into every backup. A running server adopts a new \
 one within seconds, and seals every row anew with it while it goes on. A retired key goes once no row names it; backups from before \
 are not opened without it. With workers on several hosts the folder is shared, or a new key is copied to all of them at once.\n\n\
-Examples:\n  factum admin keys list\n  factum admin keys rotate\n  factum admin keys retire 1";
+Examples:\n  factum admin keys list\n  factum admin keys rotate\n  factum admin keys rotate --signing\n  factum admin keys retire 1";
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Keys {
     /// Show each key, and how many rows are sealed with it. Reads every row
     List,
     /// Make a new key; everything is sealed anew with it
-    Rotate,
+    Rotate {
+        /// Make a new key for receipts and checkpoints instead; what the one before signed is still checked by its public part
+        #[arg(long)]
+        signing: bool,
+    },
     /// Let an older key go, once nothing is sealed with it
     Retire {
         /// Its number
@@ -43,7 +48,8 @@ pub(crate) async fn run(
     let stored = Stored::find(config, false)?;
     match command {
         Keys::List => {}
-        Keys::Rotate => {
+        Keys::Rotate { signing: true } => return rotate_signing(&stored, out),
+        Keys::Rotate { signing: false } => {
             let number = stored.custody.rotate()?;
             tell(
                 out,
@@ -57,6 +63,19 @@ pub(crate) async fn run(
         }
     }
     show(&list(&stored).await?, out);
+    Ok(exit::code(exit::OK))
+}
+
+fn rotate_signing(stored: &Stored, out: Out) -> Result<ExitCode, Failure> {
+    let keys = SigningKeys::of(&stored.place.home()?);
+    let key = keys.rotate(system_clock()())?;
+    if out.json {
+        out.value(&json!({"signing": key, "published": keys.published()?.to_json()}));
+    } else {
+        out.line(format_args!(
+            "{key} signs from now on; back up keys/, and give GET /v1/keys to those who check"
+        ));
+    }
     Ok(exit::code(exit::OK))
 }
 

@@ -102,10 +102,15 @@ impl Stored {
     }
 
     pub(super) fn sqlite(&self) -> Result<SqliteOptions, Failure> {
-        Ok(SqliteOptions {
+        Ok(self.sqlite_at(self.place.store()?))
+    }
+
+    /// How a file that was written with this store's keys is opened.
+    pub(super) fn sqlite_at(&self, path: PathBuf) -> SqliteOptions {
+        SqliteOptions {
             seals: self.custody.seals(),
-            ..SqliteOptions::new(self.place.store()?, self.keys.clone())
-        })
+            ..SqliteOptions::new(path, self.keys.clone())
+        }
     }
 
     /// What is taken in is sealed as what is submitted.
@@ -114,15 +119,18 @@ impl Stored {
     }
 
     pub(crate) async fn postgres(&self) -> Result<PostgresStore, Failure> {
+        Ok(PostgresStore::open_to_move(self.postgres_options()).await?)
+    }
+
+    pub(super) fn postgres_options(&self) -> PostgresOptions {
         let store = &self.place.config.store;
-        let options = PostgresOptions {
+        PostgresOptions {
             connections: 2,
             prepared: store.prepared,
             seals: self.custody.seals(),
             program: factum::start::program(),
             ..PostgresOptions::new(&store.url, self.keys.clone())
-        };
-        Ok(PostgresStore::open_to_move(options).await?)
+        }
     }
 }
 

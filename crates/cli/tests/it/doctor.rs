@@ -198,7 +198,7 @@ fn a_destination_out_of_reach_is_a_warning() {
             .as_array()
             .unwrap()
             .len(),
-        6
+        7
     );
 }
 

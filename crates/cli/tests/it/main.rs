@@ -35,6 +35,7 @@ mod seeds;
 mod serve;
 mod stand_in;
 mod support;
+mod tamper;
 mod testbed;
 mod usage;
 mod webhooks;

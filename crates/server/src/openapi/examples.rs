@@ -120,7 +120,7 @@ pub(super) fn path(operation: &str, parameter: &str) -> Option<&'static str> {
     let example = match (operation, parameter) {
         ("conversation" | "told" | "acknowledge", "id") => "conv-91",
         ("proposal" | "supersede" | "approve" | "decline", "id") => PROPOSAL,
-        ("status" | "evidence" | "cancel" | "verdict" | "check_again", "id")
+        ("status" | "evidence" | "receipt" | "cancel" | "verdict" | "check_again", "id")
         | ("take_review_item" | "release_review_item" | "note_review_item", "id") => ID,
         ("begin_work" | "heartbeat_work" | "report_work" | "return_work", "claim") => CLAIM,
         ("destination" | "set_destination_state", "name") => "crm",

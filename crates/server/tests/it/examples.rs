@@ -17,6 +17,8 @@ const STORY: &[&str] = &[
     "submit",
     "status",
     "evidence",
+    "receipt",
+    "keys",
     "list_actions",
     "propose",
     "list_proposals",

@@ -22,7 +22,7 @@ use crate::{StoreError, StoreErrorKind};
 pub(super) const FIRST: i64 = 12;
 
 /// Migrations, in order; the index plus one is the schema version. From [`FIRST`] on they only add, as long as [`BACK_TO`] stays.
-const MIGRATIONS: [&str; 12] = [
+const MIGRATIONS: [&str; 13] = [
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_subject.sql"),
     include_str!("migrations/0003_outbox.sql"),
@@ -35,6 +35,7 @@ const MIGRATIONS: [&str; 12] = [
     include_str!("migrations/0010_retention.sql"),
     include_str!("migrations/0011_seal.sql"),
     include_str!("migrations/0012_upgrade.sql"),
+    include_str!("migrations/0013_forgotten.sql"),
 ];
 
 /// The oldest schema whose programs may work beside this one: the last release's.

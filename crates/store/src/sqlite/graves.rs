@@ -17,6 +17,7 @@ use crate::{StoreError, StoreErrorKind};
 const STONE_COLUMNS: usize = 11;
 const SCOPE_COLUMNS: usize = 7;
 const LATE_COLUMNS: usize = 8;
+const FORGOTTEN_COLUMNS: usize = 3;
 
 const HOW: &str = "the row does not match its checksum";
 
@@ -78,14 +79,30 @@ pub(super) fn put_remains(conn: &Connection, sums: &Sums, left: &Remains) -> rus
     late.try_for_each(|one| put_late(conn, sums, id, one))
 }
 
-/// Removes a tombstone, and what came after it.
-pub(super) fn remove(conn: &Connection, stone: &Tombstone) -> rusqlite::Result<()> {
+/// Removes a tombstone, and what came after it; that the action is forgotten stays.
+pub(super) fn remove(conn: &Connection, sums: &Sums, stone: &Tombstone) -> rusqlite::Result<()> {
     let lane = stone.identity.lane().0;
+    let (place, action) = (stone.action.lane().0, stone.action.to_bytes());
+    let cells = [ValueRef::Integer(i64::from(place)), ValueRef::Blob(&action)];
+    let sum = sums.of("forgotten", cells);
+    conn.prepare_cached(include_str!("sql/forgotten_insert.sql"))?
+        .execute(params![place, action, sum])?;
     conn.prepare_cached(include_str!("sql/late_remove.sql"))?
         .execute(params![stone.action.lane().0, stone.action.to_bytes()])?;
     conn.prepare_cached(include_str!("sql/tombstone_remove.sql"))?
         .execute(params![lane, stone.identity.0])?;
     Ok(())
+}
+
+/// Whether an action is known to be forgotten.
+pub(super) fn is_forgotten(conn: &Connection, sums: &Sums, id: ActionId) -> rusqlite::Result<bool> {
+    let found = conn
+        .prepare_cached(include_str!("sql/forgotten_read.sql"))?
+        .query_row(params![id.lane().0, id.to_bytes()], |row| {
+            sums.holds("forgotten", row, FORGOTTEN_COLUMNS)
+        })
+        .optional()?;
+    Ok(found == Some(true))
 }
 
 /// A tombstone without its scope, whose digest is in the row.
@@ -425,6 +442,11 @@ pub(super) fn damaged(conn: &Connection, sums: &Sums) -> rusqlite::Result<Vec<(S
             "late_evidence",
             LATE_COLUMNS,
             include_str!("sql/late_scan.sql"),
+        ),
+        (
+            "forgotten",
+            FORGOTTEN_COLUMNS,
+            include_str!("sql/forgotten_scan.sql"),
         ),
     ];
     let mut found = Vec::new();

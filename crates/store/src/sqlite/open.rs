@@ -289,7 +289,8 @@ fn check_header(path: &Path, whole: bool) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+/// The file beside another one, whose name goes on with `suffix`.
+pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)

@@ -210,7 +210,7 @@ pub(super) fn forget_identities(
     }
     graves::put_scope(conn, sums, scope, Some(before), PURGING)?;
     for stone in &old {
-        graves::remove(conn, stone).map_err(while_doing(PURGING))?;
+        graves::remove(conn, sums, stone).map_err(while_doing(PURGING))?;
     }
     work.write();
     Ok(count(old.len()))

@@ -348,6 +348,24 @@ pub(super) fn read_raw(
     Ok(log)
 }
 
+/// The number of the first record of an action's evidence that is not what was written, if there is one.
+pub(super) fn first_damaged(
+    conn: &Connection,
+    sums: &Sums,
+    id: ActionId,
+) -> rusqlite::Result<Option<u64>> {
+    let mut statement = conn.prepare_cached(include_str!("sql/evidence_read.sql"))?;
+    let mut rows = statement.query(params![lane(id), id.to_bytes()])?;
+    let mut number = 0;
+    while let Some(row) = rows.next()? {
+        number += 1;
+        if one_evidence(sums, id, row)?.is_err() {
+            return Ok(Some(number));
+        }
+    }
+    Ok(None)
+}
+
 fn raw(sums: &Sums, id: ActionId, row: &Row) -> rusqlite::Result<Result<RawRecord, Damage>> {
     if !sums.holds("evidence", row, EVIDENCE_COLUMNS)? {
         return Ok(Err("does not match its checksum".to_owned()));

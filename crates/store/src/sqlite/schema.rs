@@ -6,6 +6,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::fault::while_doing;
+use super::open::with_suffix;
 use crate::{StoreError, StoreErrorKind};
 
 const DOING: &str = "opening the database";
@@ -18,7 +19,7 @@ const APPLICATION: i64 = 0x4641_4354;
 const SQLITE_LEAST: i32 = 3_051_003;
 
 /// Migrations, in order; the index plus one is the schema version.
-const MIGRATIONS: [&str; 11] = [
+const MIGRATIONS: [&str; 12] = [
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_reports.sql"),
     include_str!("migrations/0003_subject.sql"),
@@ -30,6 +31,7 @@ const MIGRATIONS: [&str; 11] = [
     include_str!("migrations/0009_retention.sql"),
     include_str!("migrations/0010_order.sql"),
     include_str!("migrations/0011_seal.sql"),
+    include_str!("migrations/0012_forgotten.sql"),
 ];
 
 /// The newest schema version known here.
@@ -86,9 +88,34 @@ pub(super) fn connect_writer(
 pub(super) fn connect_reader(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags).map_err(while_doing(DOING))?;
-    common(&conn)?;
+    only_reads(&conn)?;
+    Ok(conn)
+}
+
+fn only_reads(conn: &Connection) -> Result<(), StoreError> {
+    common(conn)?;
     conn.execute_batch("PRAGMA query_only = ON; PRAGMA cache_size = -8192;")
+        .map_err(while_doing(DOING))
+}
+
+/// A connection to a copy that nobody works on, in a folder that may be read-only: nothing is made beside it, unless its log came with it.
+pub(super) fn connect_copy(path: &Path) -> Result<Connection, StoreError> {
+    let has_log = std::fs::metadata(with_suffix(path, "-wal")).is_ok_and(|log| log.len() > 0);
+    if has_log {
+        return connect_reader(path);
+    }
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let name: String = whole
+        .to_string_lossy()
+        .replace('%', "%25")
+        .replace('?', "%3f")
+        .replace('#', "%23");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
+    let conn = Connection::open_with_flags(format!("file:{name}?immutable=1"), flags)
         .map_err(while_doing(DOING))?;
+    only_reads(&conn)?;
     Ok(conn)
 }
 

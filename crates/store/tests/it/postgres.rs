@@ -9,6 +9,7 @@ mod history;
 mod notices;
 mod proxy;
 mod restored;
+mod tamper;
 mod tls;
 mod upgrade;
 mod workers;

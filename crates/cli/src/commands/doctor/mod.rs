@@ -2,6 +2,7 @@
 //!
 //! Each file here looks at one thing and adds its findings to the [`report`]; an error or a warning comes with a remedy.
 
+mod checkpoints;
 mod contracts;
 mod destinations;
 mod disk;
@@ -45,6 +46,7 @@ pub(crate) async fn run(args: Args, config: Option<&Path>, out: Out) -> Result<E
             };
             report.ok("configuration", format!("{} {there}", place.file.display()));
             destinations::look(&place, args.offline, &mut report).await;
+            checkpoints::look(&place, &mut report);
             if let Err(failure) = store::look(&place, &mut report).await {
                 report.failure("store", &failure);
             }

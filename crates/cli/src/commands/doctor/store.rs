@@ -100,16 +100,17 @@ async fn database(place: &Place, report: &mut Report) -> Result<(), Failure> {
 
 async fn rows(opened: &Opened, report: &mut Report) -> Result<(), Failure> {
     let verified = opened.store.verify_all().await?;
-    if verified.damaged.is_empty() {
+    if verified.is_sound() {
         let says = format!(
             "{} actions and {} records of evidence are as they were written",
             verified.actions, verified.records
         );
         report.ok("store", says);
     }
-    for (what, how) in &verified.damaged {
+    for found in &verified.findings {
         let remedy = "actions that are damaged are held and the others go on; restore a backup, then `factum admin after-restore`";
-        report.error("store", format!("{what} is damaged: {how}"), remedy);
+        let says = format!("{} is damaged: {}", found.what, found.how);
+        report.error("store", says, remedy);
     }
     if opened.clock_behind > CLOCK_BEHIND_MAX {
         let says = format!(

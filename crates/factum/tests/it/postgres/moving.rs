@@ -165,7 +165,7 @@ async fn a_store_moves_to_postgresql_and_back_with_the_same_bytes() {
     let opened = SqliteStore::open(on_sqlite(back.path())).unwrap();
     let import = read(&second, &keys).unwrap();
     assert_eq!(opened.store.import(import).await.unwrap(), counts);
-    assert!(opened.store.verify_all().await.unwrap().damaged.is_empty());
+    assert!(opened.store.verify_all().await.unwrap().findings.is_empty());
     opened.store.close().await.unwrap();
     let (third, _) = retired_sqlite(back.path()).await;
     assert_eq!(String::from_utf8(third), String::from_utf8(first));

@@ -9,6 +9,9 @@ WITH old AS MATERIALIZED (
     DELETE FROM factum.identity i USING old WHERE i.lane = get_byte(old.identity_digest, 0) AND i.digest = old.identity_digest
 ), late AS (
     DELETE FROM factum.late_evidence l USING old WHERE l.lane = old.lane AND l.action = old.action
+), noted AS (
+    INSERT INTO factum.forgotten (lane, action)
+    SELECT get_byte(uuid_send(old.action), 9)::int2, old.action FROM old ON CONFLICT (lane, action) DO NOTHING
 ), gone AS (
     DELETE FROM factum.tombstone t USING old WHERE t.lane = old.lane AND t.identity = old.identity
     RETURNING t.action

@@ -180,7 +180,7 @@ async fn a_row_that_was_taken_out_is_told() {
         let verified = at.store.verify_all().await.unwrap();
         let name = format!("action {}", at.victim);
         assert!(
-            verified.damaged.iter().any(|(what, _)| *what == name),
+            verified.findings.iter().any(|found| found.what == name),
             "{table}: {verified:?}"
         );
     }
@@ -226,7 +226,7 @@ async fn listings_and_decisions_go_on_beside_a_damaged_action() {
     );
     let verified = at.store.verify_all().await.unwrap();
     assert_eq!(
-        (verified.actions, verified.damaged.len()),
+        (verified.actions, verified.findings.len()),
         (2, 1),
         "{verified:?}"
     );
@@ -296,7 +296,7 @@ async fn damaged_reports_and_names_are_left_out_and_told() {
         let attack = format!("UPDATE {table} SET {column} = {value}");
         assert!(hand.execute(&attack, []).unwrap() >= 1, "{attack}");
         let verified = store.verify_all().await.unwrap();
-        assert!(!verified.damaged.is_empty(), "{attack}: {verified:?}");
+        assert!(!verified.findings.is_empty(), "{attack}: {verified:?}");
         let all = ReportFilter {
             tenant: "default".to_owned(),
             unmatched: false,
@@ -355,7 +355,7 @@ async fn a_kept_contract_that_was_changed_is_told_and_not_read() {
     let told = |kind: &StoreErrorKind| matches!(kind, StoreErrorKind::Corrupt { what, .. } if what.contains("contract 0101"));
     assert!(told(&error.kind), "{error}");
     let verified = store.verify_all().await.unwrap();
-    assert_eq!(verified.damaged.len(), 1, "{verified:?}");
+    assert_eq!(verified.findings.len(), 1, "{verified:?}");
 }
 
 // A damaged setting may be the one that holds all sends, under another name.

@@ -126,7 +126,7 @@ async fn a_full_disk_writes_nothing_by_halves_and_the_writer_survives() {
         ..Filter::default()
     };
     assert_eq!(store.list(all).await.unwrap().len() as u64, written);
-    assert!(store.verify_all().await.unwrap().damaged.is_empty());
+    assert!(store.verify_all().await.unwrap().findings.is_empty());
     store.close().await.unwrap();
     drop(store);
     let store = open_in(files.path(), &clock).unwrap().store;

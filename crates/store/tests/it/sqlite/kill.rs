@@ -72,7 +72,7 @@ async fn everything_is_there(folder: &Path, answered: &[String]) {
         );
     }
     let verified = opened.store.verify_all().await.unwrap();
-    assert_eq!(verified.damaged, []);
+    assert_eq!(verified.findings, []);
     assert!(verified.actions >= 67, "{verified:?}");
     opened.store.close().await.unwrap();
 }

@@ -79,7 +79,7 @@ async fn purged_bytes_are_gone_and_the_file_is_smaller() {
         assert!(!holds_canary(folder.path()), "{take:?}");
         let after = std::fs::metadata(database(folder.path())).unwrap().len();
         assert!(after < before / 2, "{before} -> {after}");
-        assert!(store.verify_all().await.unwrap().damaged.is_empty());
+        assert!(store.verify_all().await.unwrap().findings.is_empty());
         store.close().await.unwrap();
         let again = open_in(folder.path(), &TestClock::new()).unwrap();
         assert!(!again.restored, "{:?}", again.restored_because);

@@ -115,7 +115,7 @@ async fn keys_change_under_load_and_the_old_one_is_gone_from_the_file() {
     assert_eq!(store.sealed_rows(None).await.unwrap(), 0, "early rows too");
     store.scour().await.unwrap();
     let verified = store.verify_all().await.unwrap();
-    assert_eq!((verified.damaged.len(), verified.actions), (0, 60));
+    assert_eq!((verified.findings.len(), verified.actions), (0, 60));
     store.close().await.unwrap();
     drop(store);
     assert!(!holds(folder.path(), "~1:1:") && !holds(folder.path(), "early"));

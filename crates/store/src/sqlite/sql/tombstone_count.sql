@@ -1,0 +1,1 @@
+SELECT (SELECT count(*) FROM tombstone) + (SELECT count(*) FROM forgotten)

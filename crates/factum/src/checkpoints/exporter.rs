@@ -1,6 +1,7 @@
 //! Makes a checkpoint every so often, for as long as an engine runs.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use factum_engine::{Engine, Problem};
 use factum_store::Store;
@@ -9,6 +10,9 @@ use tokio::task::JoinHandle;
 use super::{Exported, Making, PAGE};
 use crate::config::{CheckpointsConfig, Config};
 use crate::signing::SigningKeys;
+
+/// Never more often than this.
+const LEAST: Duration = Duration::from_secs(1);
 
 /// The task; it ends with this.
 pub(crate) struct Exporter(Option<JoinHandle<()>>);
@@ -36,7 +40,7 @@ impl Drop for Exporter {
 }
 
 async fn run(store: Arc<dyn Store>, keys: SigningKeys, config: CheckpointsConfig) {
-    let mut times = tokio::time::interval(config.every.duration());
+    let mut times = tokio::time::interval(config.every.duration().max(LEAST));
     times.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         times.tick().await;

@@ -190,11 +190,14 @@ impl Custody {
     /// # Errors
     /// What the store or the folder says.
     pub async fn look_after(&self, store: &dyn Store) -> Result<(), Problem> {
-        if self.adopt(store).await? {
+        let adopted = self.adopt(store).await?;
+        if adopted {
             tracing::info!("a newer key seals from now on, and every row is sealed anew with it");
         }
         let newest = self.seals.ring().newest().map(|number| number.to_string());
-        if self.seals.seals() && store.setting(SEALED_ALL).await? != newest {
+        // Another worker may have sealed every row anew while this one still wrote with the older key.
+        let sealed_all = !adopted && store.setting(SEALED_ALL).await? == newest;
+        if self.seals.seals() && !sealed_all {
             self.reseal(store).await?;
             store.set_setting(SEALED_ALL, newest).await?;
         }
@@ -212,10 +215,15 @@ impl Custody {
     /// # Errors
     /// What the store or the folder says.
     pub async fn let_go(&self, store: &dyn Store, number: KeyNumber) -> Result<bool, Problem> {
-        let ring = self.seals.ring();
-        let in_use = ring.newest() == Some(number) || store.sealed_rows(Some(number)).await? > 0;
-        if in_use {
+        if self.seals.ring().newest() == Some(number) {
             return Ok(false);
+        }
+        if store.sealed_rows(Some(number)).await? > 0 {
+            // What was under way when the newer key was adopted.
+            self.reseal(store).await?;
+            if store.sealed_rows(Some(number)).await? > 0 {
+                return Ok(false);
+            }
         }
         store.scour().await?;
         let file = key_file(&self.home, number).with_added_extension("retired");

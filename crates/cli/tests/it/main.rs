@@ -21,6 +21,8 @@ mod fairness;
 mod file;
 mod gateway;
 mod incidents;
+mod keeping;
+mod keys;
 mod mcp;
 mod moving;
 mod observing;

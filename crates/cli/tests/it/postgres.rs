@@ -5,6 +5,7 @@
 
 pub(crate) mod database;
 mod failover;
+mod keys;
 mod restored;
 mod upgrade;
 mod work;

@@ -58,6 +58,7 @@ pub(super) async fn look(place: &Place, report: &mut Report) -> Result<(), Failu
             Ok(opened.store.close().await?)
         }
         Err(failure) if failure.code() == Some(Code::StoreHeld) => {
+            seals::look_aside(place, report)?;
             match place::holder_address(&place.home()?) {
                 Some(address) => served::look(&address, report).await,
                 None => {
@@ -81,6 +82,7 @@ async fn database(place: &Place, report: &mut Report) -> Result<(), Failure> {
     let keys = place.home()?.key_file();
     if keys.exists() {
         report.ok("keys", format!("{} is there", keys.display()));
+        seals::look_aside(place, report)?;
     } else {
         let says = format!("{} is not there", keys.display());
         let remedy = "every worker needs the same keys: copy store.folder from another one, unless this is the first";

@@ -60,23 +60,23 @@ pub(super) fn looks_before_it_sends(workers: &Workers, bed: &Bed, lost: &Asked) 
     }
 }
 
-/// The database, as `pg_dump` writes it.
+/// The schema, dumped as docs/backup.md says.
 fn dumped(database: &Database) -> tempfile::NamedTempFile {
     let file = tempfile::NamedTempFile::new().unwrap();
     let mut dump = Command::new("pg_dump");
+    dump.args(["--schema=factum", "--format=custom"]);
     dump.arg("--file").arg(file.path()).arg(&database.url);
     let ran = ended(dump);
     assert_eq!(ran.code, 0, "{ran:?}");
     file
 }
 
-/// The dump in the place of the database.
+/// The dump in the place of the database: restored into an empty one, as docs/backup.md says.
 fn put_back(database: &Database, dump: &tempfile::NamedTempFile) {
     database.make_anew();
-    let mut restore = Command::new("psql");
-    let words = ["--quiet", "--no-psqlrc", "--set", "ON_ERROR_STOP=1"];
-    restore.args(words).arg("--file").arg(dump.path());
-    restore.arg(&database.url);
+    let mut restore = Command::new("pg_restore");
+    restore.arg("--exit-on-error");
+    restore.arg("--dbname").arg(&database.url).arg(dump.path());
     let ran = ended(restore);
     assert_eq!(ran.code, 0, "{ran:?}");
 }

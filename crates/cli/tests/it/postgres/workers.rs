@@ -140,6 +140,11 @@ impl Workers {
         kill_process(pid, signal).unwrap();
     }
 
+    /// Runs a command on the store itself, and not by a worker; its value.
+    pub(crate) fn here(&self, words: &[&str]) -> Value {
+        self.folder.json(words)
+    }
+
     /// Submits at one, and at the next ones where it does not answer: the action's id, if anybody answered with 2xx.
     pub(crate) fn submit(&self, first: usize, operation: &str, key: &str) -> Option<String> {
         let deadline = Instant::now() + PATIENCE;

@@ -69,7 +69,7 @@
     all[chosen].scrollIntoView({ block: "nearest" });
   }
 
-  const KEYS = [["j", "the next one"], ["k", "the one before"], ["Enter", "open it"], ["x", "choose it"], ["/", "find"], ["g r", "review"], ["g a", "actions"], ["?", "these keys"]];
+  const KEYS = [["j", "the next one"], ["k", "the one before"], ["Enter", "open it"], ["x", "choose it"], ["/", "find"], ["g o", "overview"], ["g r", "review"], ["g p", "approvals"], ["g a", "actions"], ["?", "these keys"]];
 
   function help() {
     let dialog = document.querySelector("dialog.keys");

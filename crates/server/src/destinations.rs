@@ -88,7 +88,7 @@ pub(crate) fn named(app: &App, tenant: &str, name: &str) -> Result<Reply, Failur
     }
 }
 
-fn view(app: &App, tenant: &str, name: &str) -> Option<Value> {
+pub(crate) fn view(app: &App, tenant: &str, name: &str) -> Option<Value> {
     let destination = app.factum().engine().destination(tenant, name)?;
     let operations: Map<String, Value> = destination
         .operations

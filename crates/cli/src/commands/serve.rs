@@ -187,6 +187,9 @@ fn greet(place: &Place, url: &str, tls_url: Option<&str>, token_file: &Path, out
     if let Some(tls_url) = tls_url {
         out.line(format_args!("  by TLS  {tls_url}"));
     }
+    if place.config.console.enabled {
+        out.line(format_args!("  console {url}/"));
+    }
     if place.config.store.seal == Seal::Off {
         out.line("  WARNING content is written in clear (store.seal = \"off\"): whoever reads the store reads payloads and answers");
     }

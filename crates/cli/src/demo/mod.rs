@@ -182,6 +182,7 @@ impl Running {
         let token = self.engine.token_file().display();
         for line in [
             format!("engine      {engine}   (token file {token})"),
+            format!("console     {engine}/   (sign in with that token)"),
             format!("destination {}", self.testbed.base_url()),
             format!("ledger      {admin}/ledger/table"),
             format!("folder      {}", self.folder.path().display()),

@@ -145,7 +145,7 @@ async fn review(
     Ok(Review {
         question: question(record, &status, &place, &destination),
         known: known(evidence, &destination),
-        unknown: unknown(record, &status, why.sentence(), &destination, now),
+        unknown: unknown(record, &status, why, &destination, now),
         consequence: promises.consequence.name(),
         window: engine
             .window_ends(record)

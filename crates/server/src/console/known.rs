@@ -1,7 +1,6 @@
 //! What is known about an action and how, and what is not: the sentences that a person decides by. They follow from the log alone.
 
-use factum::core::evidence::{Answer, AnswerClass, LookupAnswer, Loss};
-use factum::core::promise::{Authority, ProcessingMax};
+use factum::core::evidence::{Answer, AnswerClass, LookupAnswer, Loss, ReviewWhy};
 use factum::core::{Evidence, Fact, State, Status, Timestamp};
 use factum::view::EvidenceView;
 use factum::{Record, Whereabouts};
@@ -23,11 +22,15 @@ pub(super) struct Line {
 /// The question, in one sentence.
 pub(super) fn question(record: &Record, status: &Status, place: &Whereabouts, at: &str) -> String {
     let action = &record.action;
-    let kind = place.kind.as_deref().unwrap_or("effect");
     let title = action.content.summary.as_deref();
-    let named = match title.or(action.content.subject.as_deref()) {
-        Some(title) => format!("the {kind} “{title}”"),
-        None => format!("the {kind} of {}", action.scope.operation),
+    let title = title.or(action.content.subject.as_deref());
+    let named = match (place.kind.as_deref(), title) {
+        (Some(kind), Some(title)) => format!("the {kind} “{title}”"),
+        (None, Some(title)) => format!("“{title}”"),
+        (kind, None) => {
+            let (kind, operation) = (kind.unwrap_or("effect"), &action.scope.operation);
+            format!("the {kind} of {operation}")
+        }
     };
     if status.duplicate_suspected() {
         return format!("Is {named} at {at} there twice?");
@@ -182,50 +185,57 @@ fn source(fact: &Fact, destination: &str) -> String {
 pub(super) fn unknown(
     record: &Record,
     status: &Status,
-    next_why: &str,
+    why: ReviewWhy,
     destination: &str,
     now: Timestamp,
 ) -> Vec<String> {
-    let intent = &record.action.intent;
     let mut lines = Vec::new();
-    if matches!(status.state, State::OutcomeUnknown | State::Accepted) {
-        lines.push(match status.state {
-            State::Accepted => format!("Whether {destination} completed what it took."),
-            _ => format!("Whether {destination} carried it out before the answer was lost."),
-        });
-        lines.push(match intent.promises.processing_max {
-            ProcessingMax::Unpublished => format!(
-                "Until when it could still take effect: {destination} says nowhere how long it may work on a request."
-            ),
-            ProcessingMax::Stated(span) | ProcessingMax::Assumed(span) => {
-                let last = record.known.marked_at().max().unwrap_or(now);
-                let bound = intent.limits.bound;
-                let lands = bound.lands_by(last + intent.limits.send_wait, None, intent.promises.processing_max);
-                match lands.filter(|lands| *lands > now) {
-                    Some(lands) => format!(
-                        "It could still take effect for up to {}.",
-                        length(lands.since(now))
-                    ),
-                    None => format!(
-                        "Not whether it is still on the way: {destination} works on a request for at most {}, and that is over.",
-                        length(span)
-                    ),
-                }
-            }
-        });
+    match status.state {
+        State::OutcomeUnknown => {
+            lines.push(format!(
+                "Whether {destination} carried it out before the answer was lost."
+            ));
+            lines.extend(on_the_way(record, destination, now));
+        }
+        State::Accepted => lines.push(format!("Whether {destination} completed what it took.")),
+        State::Pending
+        | State::Dispatching
+        | State::Succeeded
+        | State::RetryableFailure
+        | State::TerminalFailure
+        | State::Cancelled
+        | State::Expired => {}
     }
-    match intent.promises.lookup.map(|lookup| lookup.authority) {
-        None if !status.is_settled() => lines.push(format!(
-            "{destination} offers nothing to ask by, so the machine cannot find out."
-        )),
-        Some(Authority::Partial) => lines.push(format!(
-            "What {destination} shows when asked lags or leaves things out: not finding it proves nothing."
-        )),
-        None | Some(Authority::Authoritative) => {}
-    }
-    if let Some(first) = next_why.chars().next() {
-        let rest = &next_why[first.len_utf8()..];
-        lines.push(format!("{}{rest}.", first.to_uppercase()));
-    }
+    lines.push(match why {
+        ReviewWhy::NothingToAsk => format!(
+            "How to find out: {destination} offers nothing to ask by, so the machine cannot."
+        ),
+        ReviewWhy::NotFoundByPartialLookup => format!(
+            "What {destination} does not show when asked: it lags or leaves things out, so not finding it proves nothing."
+        ),
+        why => {
+            let sentence = why.sentence();
+            let mut letters = sentence.chars();
+            let first = letters.next().map(|letter| letter.to_uppercase().to_string());
+            format!("{}{}.", first.unwrap_or_default(), letters.as_str())
+        }
+    });
     lines
+}
+
+/// Whether a request could still take effect, and until when. Nothing where it cannot any more.
+fn on_the_way(record: &Record, destination: &str, now: Timestamp) -> Option<String> {
+    let intent = &record.action.intent;
+    let processing = intent.promises.processing_max;
+    let last = record.known.marked_at().max()? + intent.limits.send_wait;
+    match intent.limits.bound.lands_by(last, None, processing) {
+        None => Some(format!(
+            "Until when it could still take effect: {destination} says nowhere how long it may work on a request."
+        )),
+        Some(lands) if lands > now => Some(format!(
+            "Whether it is still on the way: it could take effect for up to {} more.",
+            length(lands.since(now))
+        )),
+        Some(_) => None,
+    }
 }

@@ -7,14 +7,18 @@
 
 mod action;
 mod actions;
+mod approvals;
 mod assets;
 mod door;
 mod form;
 mod known;
 mod live;
+mod overview;
 mod page;
+mod places;
 mod review;
 mod rule;
+mod talks;
 mod timeline;
 mod words;
 
@@ -59,6 +63,7 @@ macro_rules! routes {
 }
 
 routes! {
+    Home GET "/" Document;
     Review GET "/review" Review;
     Live GET "/live" Events;
     CheckMany POST "/review/check-again" CheckMany;
@@ -69,6 +74,16 @@ routes! {
     GiveBack POST "/actions/{id}/release" GiveBack;
     Note POST "/actions/{id}/note" Note;
     CheckAgain POST "/actions/{id}/check-again" CheckAgain;
+    Overview GET "/overview" List;
+    Approvals GET "/approvals" Proposals;
+    Approval GET "/approvals/{id}" Proposal;
+    Approve POST "/approvals/{id}/approve" Approve;
+    Decline POST "/approvals/{id}/decline" Decline;
+    Talks GET "/conversations" Corrections;
+    Talk GET "/conversations/{id}" Conversation;
+    Acknowledge POST "/conversations/{id}/acknowledge" Acknowledge;
+    Places GET "/destinations" Destinations;
+    Place GET "/destinations/{name}" Destination;
 }
 
 /// Somebody who is signed in, and what they ask for.
@@ -111,8 +126,7 @@ pub(crate) fn routes(router: Router<App>) -> Router<App> {
         .route(assets::PATH, get(assets::answer))
         .route(door::SIGN_IN, get(door::page).post(door::sign_in))
         .route(door::SIGN_OUT, on(MethodFilter::POST, door::sign_out))
-        .route(page::THEME, on(MethodFilter::POST, page::set_theme))
-        .route("/", get(first));
+        .route(page::THEME, on(MethodFilter::POST, page::set_theme));
     for route in Route::ALL.iter().copied() {
         let filter = if route.method() == Method::POST {
             MethodFilter::POST
@@ -129,11 +143,6 @@ pub(crate) fn routes(router: Router<App>) -> Router<App> {
         router = router.route(route.path(), on(filter, handler));
     }
     router
-}
-
-/// Where somebody comes in who says nothing.
-async fn first() -> Reply {
-    moved("/review")
 }
 
 async fn answer(app: &App, route: Route, asked: &Asked, request: Request) -> Reply {
@@ -181,12 +190,22 @@ async fn visited(
         door::own_form(&visit.session, &visit.form)?;
     }
     match visit.route {
+        Route::Home => Ok(moved(visit.shell("").first())),
         Route::Review => review::queue(app, &visit).await,
         Route::Live => live::open(app, &visit).await,
         Route::CheckMany => review::check_many(app, &visit).await,
         Route::Actions => actions::list(app, &visit).await,
         Route::Action => action::show(app, &visit).await,
         Route::Verdict => rule::verdict(app, &visit).await,
+        Route::Overview => overview::show(app, &visit).await,
+        Route::Approvals => approvals::list(app, &visit).await,
+        Route::Approval => approvals::show(app, &visit).await,
+        Route::Approve | Route::Decline => approvals::decide(app, &visit).await,
+        Route::Talks => talks::list(app, &visit).await,
+        Route::Talk => talks::show(app, &visit).await,
+        Route::Acknowledge => talks::acknowledge(app, &visit).await,
+        Route::Places => places::list(app, &visit),
+        Route::Place => places::show(app, &visit),
         Route::Take | Route::GiveBack | Route::Note | Route::CheckAgain => {
             rule::work_on(app, &visit).await
         }
@@ -226,5 +245,9 @@ said! {
     GivenBack "given-back" "It is given back.";
     Noted "noted" "Your note is kept.";
     Asked "asked" "The destination is asked once more; what it says appears here.";
+    Approved "approved" "It is approved, and recorded as this action.";
+    ApprovedByOne "approved-by-one" "Your approval is kept. More people have to approve it.";
+    Declined "declined" "It is declined: nothing of it is ever sent.";
+    PassedOn "passed-on" "It is kept that the correction was passed on.";
     AskedSome "asked-some" "The destination is asked about those that it can be asked about.";
 }

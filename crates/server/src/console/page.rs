@@ -59,9 +59,13 @@ pub(super) struct Place {
 }
 
 /// The places, each with the call behind it.
-const PLACES: [(&str, &str, Call); 2] = [
+const PLACES: [(&str, &str, Call); 6] = [
+    ("Overview", "/overview", Call::List),
     ("Review", "/review", Call::Review),
+    ("Approvals", "/approvals", Call::Proposals),
     ("Actions", "/actions", Call::List),
+    ("Conversations", "/conversations", Call::Corrections),
+    ("Destinations", "/destinations", Call::Destinations),
 ];
 
 /// The frame of a page.
@@ -106,6 +110,15 @@ impl Shell {
                 .map(|said| said.text()),
             role: role(caller),
         }
+    }
+}
+
+impl Shell {
+    /// Where somebody begins: at what waits for them, if anything can.
+    pub(super) fn first(&self) -> &'static str {
+        let begins = ["/review", "/approvals", "/overview"];
+        let seen = |path: &&str| self.places.iter().any(|place| place.path == *path);
+        begins.into_iter().find(seen).unwrap_or("/destinations")
     }
 }
 

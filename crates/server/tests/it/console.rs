@@ -18,6 +18,11 @@ struct Browser<'a> {
 
 impl<'a> Browser<'a> {
     async fn signed_in(world: &'a World, token: &str) -> Self {
+        Self::signed_in_at(world, token, "/actions").await
+    }
+
+    /// For somebody who may see this page.
+    async fn signed_in_at(world: &'a World, token: &str, seen: &str) -> Self {
         let answer = sign_in(world, token).await;
         assert_eq!(answer.status, 303, "{}", answer.text);
         let set = answer.header("set-cookie").expect("a cookie");
@@ -26,7 +31,7 @@ impl<'a> Browser<'a> {
             cookie: set.split(';').next().expect("a pair").to_owned(),
             form: String::new(),
         };
-        let page = browser.get("/actions").await;
+        let page = browser.get(seen).await;
         browser.form = value_of(&page.text, "form");
         browser
     }
@@ -216,8 +221,7 @@ async fn a_verdict_is_spelled_out_before_it_counts() {
     let browser = Browser::signed_in(&world, TOKEN).await;
     let page = browser.get(&format!("/actions/{id}")).await;
     assert!(
-        page.text
-            .contains("Was the effect “Adds a contact” added at crm?"),
+        page.text.contains("Was “Adds a contact” added at crm?"),
         "{}",
         page.text
     );
@@ -316,7 +320,10 @@ async fn what_a_stranger_wrote_is_text_on_every_page() {
     let mut pages = vec![asked];
     for target in [
         "/review",
+        "/overview",
         "/actions",
+        &format!("/conversations/{}", encoded(CANARY)),
+        &format!("/destinations/{}", encoded(CANARY)),
         &format!("/actions/{id}"),
         &search,
         &format!("/review?destination={}", encoded(CANARY)),
@@ -397,6 +404,20 @@ async fn pages_need_what_their_calls_need_and_show_nothing_of_another_tenant() {
     );
     let refused = viewer.post(&format!("/actions/{id}/take"), &[]).await;
     assert_eq!(refused.status, 403);
+    let place = viewer.get("/overview").await;
+    assert!(
+        place.status == 200 && place.text.contains("outcome unknown"),
+        "{}",
+        place.text
+    );
+    assert_eq!(viewer.get("/conversations").await.status, 403);
+    let approver = world.token("default", "paul", &["approve"]).await;
+    let approver = Browser::signed_in_at(&world, &approver, "/approvals").await;
+    assert_eq!(
+        approver.get("/").await.header("location"),
+        Some("/approvals")
+    );
+    assert_eq!(approver.get("/actions").await.status, 403);
     let stranger = world.token("acme", "rita", &["review", "read"]).await;
     let stranger = Browser::signed_in(&world, &stranger).await;
     assert_eq!(stranger.get(&format!("/actions/{id}")).await.status, 404);

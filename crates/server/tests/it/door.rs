@@ -43,7 +43,8 @@ async fn every_call_but_health_needs_a_right_token() {
                     assert_eq!(answer.status, 404, "{path}");
                     continue;
                 }
-                if path == "/healthz" || path == "/readyz" {
+                // Whoever was handed a receipt checks it by the public keys, and has no token here.
+                if path == "/healthz" || path == "/readyz" || path == "/v1/keys" {
                     assert_eq!(answer.status, 200, "{path}");
                     continue;
                 }

@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::conversations::watch::Watch;
 use crate::events::follow::Feed;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
-use crate::home::{self, Home};
+use crate::home::Home;
 #[cfg(feature = "postgres")]
 use crate::postgres::Pickup;
 use crate::retention::{self, Purger};
@@ -262,7 +262,7 @@ async fn open(place: Place, keys: Option<Keys>, config: &Config) -> Result<Opene
         Place::Postgres(url) => open_postgres(url, keys, config).await,
         Place::Memory => Ok(Opened {
             store: Arc::new(factum_store::MemoryStore::new(factum_store::system_clock())),
-            keys: keys.map_or_else(|| home::random_bytes().map(Keys::new), Ok)?,
+            keys: keys.map_or_else(|| crate::home::random_bytes().map(Keys::new), Ok)?,
             #[cfg(any(feature = "sqlite", feature = "postgres"))]
             custody: None,
             former_workers_gone_at: None,

@@ -7,6 +7,8 @@
     {"do":"restart"}                             starts that again, on the same data
     {"do":"stop"}                                ends everything
 
+Adapters find a seed for what they draw in the environment, as LOST_ANSWER_SEED; there is none where nothing is lost.
+
 WORD is what the system itself says of an effect: `done`, `not_done`, `pending` (still at work), `unknown` (nobody will look
 at it by itself) or `asked` (a person is asked). An answer `{"error":TEXT}` ends the run of that system.
 

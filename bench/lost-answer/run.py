@@ -77,7 +77,9 @@ class Run:
         self.options, self.scenario, self.folder = options, scenario, folder
         folder.mkdir(parents=True)
         self.destination = Destination(options.factum, scenario, options.seed, folder / "testbed.log")
-        self.adapter = Adapter(command, folder / "adapter.log", env)
+        # Where nothing is lost, nobody is hit either.
+        seed = "" if scenario.name == "clean" else f"{options.seed}-{scenario.name}"
+        self.adapter = Adapter(command, folder / "adapter.log", {**env, "LOST_ANSWER_SEED": seed})
         self.kinds = {f"{kind}-{scenario.name}-{number:03}": kind for number in range(options.effects) for kind in KINDS}
         self.submitted: dict[str, float] = {}
         self.last: dict[str, tuple[str, float]] = {}
@@ -148,7 +150,7 @@ def measure(options, system: str, version: str, command: list[str], env: dict[st
 
     with ThreadPoolExecutor(options.jobs) as pool:
         effects = [effect for part in pool.map(one, options.scenarios) for effect in part]
-    return rows(system, version, effects)
+    return {**rows(system, version, effects), "seed": options.seed}
 
 
 lock = threading.Lock()
@@ -189,7 +191,7 @@ def main() -> None:
         systems[name] = ("", command.split())
     env = {**os.environ, **install(chosen.cache, list(systems)), "LOST_ANSWER_FACTUM": str(chosen.factum)}
     folder = Path(tempfile.mkdtemp(prefix="lost-answer-"))
-    say(f"logs in {folder}")
+    say(f"seed {chosen.seed}, logs in {folder}")
     results = {row["system"]: row for row in table.read(chosen.results)}
     for system, (version, command) in systems.items():
         results[system] = measure(chosen, system, version, command, env, folder)

@@ -1,18 +1,19 @@
 """Factum: `factum serve` with the testbed's contracts of the built-in catalogue.
 
-One process on SQLite; with `--store postgres`, four on a PostgreSQL of their own, of which two are killed where the worker is to be
-killed, and two are stopped and go on where it is to be started again. Where the run's key retention is not a day, the contract says so, as an operator's own contract would.
+One process on SQLite; with `--store postgres`, four on a PostgreSQL of their own, which are killed, stopped and let go on at random, in every
+scenario in which anything is lost (`blows.py`). Where the worker is to be killed, all of them go away at once, each by what is drawn. Where the run's key retention is not a day, the contract says so, as an operator's own contract would.
 """
 
 import argparse
+import http.client
 import os
 import re
-import signal
 import sys
 import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from blows import Blows
 from postgres import Postgres
 from processes import Child, call, free_port, wait_for
 from protocol import serve
@@ -25,6 +26,7 @@ class Factum:
     def __init__(self, store: str):
         self.store = store
         self.postgres: Postgres | None = None
+        self.blows: Blows | None = None
 
     def start(self, destination: str, folder: str, timeout: float, key_retention: int | None = None) -> None:
         self.folder = Path(folder)
@@ -44,13 +46,12 @@ class Factum:
                       f"limits.answer_wait = \"{int(timeout * 1000)} ms\""]
         (self.folder / "factum.toml").write_text("\n".join(lines) + "\n")
         self.ports = [free_port() for _ in range(4 if self.postgres else 1)]
-        self.engines: list[Child] = []
-        for number, port in enumerate(self.ports):
-            self.engines.append(self._serve(number))
-            # The first one makes the keys.
-            self._ready(port)
+        seed = os.environ.get("LOST_ANSWER_SEED", "")
+        self.blows = Blows(seed, len(self.ports), self._serve, self._ready)
         token = (self.folder / "factum-data" / "admin.token").read_text().strip()
         self.headers = {"authorization": f"bearer {token}"}
+        if self.postgres and seed:
+            self.blows.begin()
 
     def _serve(self, number: int) -> Child:
         env = {"FACTUM_SERVER__LISTEN": f"127.0.0.1:{self.ports[number]}"}
@@ -64,31 +65,18 @@ class Factum:
             text = re.sub(r'retention = \{ floor = "24 h" \}', f'retention = {{ floor = "{key_retention} s" }}', file.read_text())
             (own / file.name).write_text(text)
 
-    def _stopped(self) -> list[int]:
-        """Those that stand still where the others are killed."""
-        return [2, 3] if self.postgres else []
-
     def kill(self) -> None:
-        for number, engine in enumerate(self.engines):
-            if number in self._stopped():
-                engine.send(signal.SIGSTOP)
-            else:
-                engine.kill()
+        self.blows.all_away()
 
     def restart(self) -> None:
-        for number, engine in enumerate(self.engines):
-            if number in self._stopped():
-                engine.send(signal.SIGCONT)
-            else:
-                self.engines[number] = self._serve(number)
-        for port in self.ports:
-            self._ready(port)
+        self.blows.all_back()
 
-    def _ready(self, port: int) -> None:
+    def _ready(self, number: int) -> None:
+        port = self.ports[number]
         wait_for(port)
         for attempt in range(300):
             try:
-                call("GET", f"http://127.0.0.1:{port}/readyz")
+                call("GET", f"http://127.0.0.1:{port}/readyz", timeout=5)
                 return
             except (OSError, RuntimeError):
                 if attempt == 299:
@@ -97,10 +85,10 @@ class Factum:
 
     def submit(self, id: str, kind: str) -> None:
         body = {"destination": kind, "operation": f"{kind}.sync", "key": id, "payload": {"business": id}}
-        self.ids[id] = call("POST", f"{self._url()}/actions", body, self.headers)["id"]
+        self.ids[id] = self._ask("POST", "/actions", body)["id"]
 
     def status(self, ids: list[str]) -> dict:
-        return {"says": {id: self._word(call("GET", f"{self._url()}/actions/{self.ids[id]}", None, self.headers)) for id in ids}}
+        return {"says": {id: self._word(self._ask("GET", f"/actions/{self.ids[id]}")) for id in ids}}
 
     @staticmethod
     def _word(status: dict) -> str:
@@ -112,15 +100,24 @@ class Factum:
             return "asked"
         return "unknown" if status["next"]["do"] == "none" else "pending"
 
-    def _url(self) -> str:
-        """Of each worker in turn."""
-        self.turn = (self.turn + 1) % len(self.ports)
-        return f"http://127.0.0.1:{self.ports[self.turn]}/v1"
+    def _ask(self, method: str, path: str, body: dict | None = None) -> dict:
+        """Of each living worker in turn. Whoever goes away meanwhile is not waited for: the same key joins at another one."""
+        for attempt in range(200):
+            self.turn += 1
+            living = self.blows.living()
+            if living:
+                port = self.ports[living[self.turn % len(living)]]
+                try:
+                    return call(method, f"http://127.0.0.1:{port}/v1{path}", body, self.headers, timeout=5)
+                except (OSError, http.client.HTTPException):
+                    pass
+            time.sleep(0.05)
+        raise RuntimeError(f"nobody answers {method} {path}")
 
     def stop(self) -> None:
         try:
-            for engine in self.engines:
-                engine.stop()
+            if self.blows:
+                self.blows.stop()
         finally:
             if self.postgres:
                 self.postgres.stop()

@@ -1,6 +1,7 @@
 """Child processes of adapters: started, waited for, killed by their own handle."""
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -45,9 +46,15 @@ class Child:
 
 
 def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+    """Below the ports that outgoing connections are given, so that none of those takes it before whoever it is for."""
+    while True:
+        port = random.randrange(20_000, 30_000)
+        with socket.socket() as listener:
+            try:
+                listener.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
 
 
 def wait_for(port: int, seconds: float = 60) -> None:

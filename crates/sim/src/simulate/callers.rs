@@ -315,7 +315,7 @@ impl World {
         self.note(|_| "from here on nothing fails".to_owned());
         self.disk_full = false;
         self.pause(false);
-        if self.restored {
+        if self.restores > 0 {
             self.release();
         }
         for p in 0..self.processes.len() {

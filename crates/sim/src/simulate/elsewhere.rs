@@ -55,6 +55,8 @@ pub(super) struct Begun {
     kind: PermissionKind,
     /// In true time: the worker counts from when it sent its begin.
     ends: Timestamp,
+    /// How often the store had come back from an older copy by then.
+    restores: u32,
 }
 
 /// What a worker elsewhere does.
@@ -375,6 +377,7 @@ impl World {
             epoch: mark.epoch,
             kind: mark.permission,
             ends: self.now + mark.valid_until.since(mark.at),
+            restores: self.restores,
         })
     }
 
@@ -387,6 +390,7 @@ impl World {
             epoch,
             kind,
             ends,
+            restores,
         } = begun;
         let contract = self.contract(self.op_of(&record.action.scope.destination));
         let built = Messages::new(&self.keys, &record, &contract).effect(request, epoch);
@@ -407,6 +411,12 @@ impl World {
             let name = world.called(record.id());
             format!("a worker elsewhere calls for {name} {request:?} by {kind:?}, fault {fault}")
         });
+        if restores == self.restores {
+            self.before_the_first_byte(nonce, &record, (request, Some(kind)));
+        } else {
+            // The mark was durable when the worker was let go; that the copy does not know it stops nobody outside.
+            self.sometimes("a worker elsewhere called under a begin that a restore has lost");
+        }
         self.set_out(nonce, record, (request, epoch, Some(kind)), (http, fault));
     }
 
@@ -471,7 +481,7 @@ impl World {
         let facts = match work::facts(&ticket, &record, report.clone(), context) {
             Ok(facts) => facts,
             // The copy of the store that came back does not know of the begin.
-            Err(problem) if problem.code == Code::NotBegun && self.restored => {
+            Err(problem) if problem.code == Code::NotBegun && self.restores > 0 => {
                 self.sometimes("a report spoke of a begin that a restore has lost");
                 return self.drop_job(nonce);
             }

@@ -163,7 +163,7 @@ impl World {
         self.store = backup;
         self.handed.clear();
         let declared = ready(self.store.declare_restored(None));
-        self.restored = true;
+        self.restores += 1;
         self.note(|_| format!("an older copy of the store is put in place: {declared:?}"));
         for n in 0..self.intents.len() {
             let kept = self.intents[n]

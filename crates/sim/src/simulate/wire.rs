@@ -177,6 +177,7 @@ impl World {
         });
         let nonce = self.processes[p].nonce;
         let leave = (request, epoch, permission.kind());
+        self.before_the_first_byte(nonce, &record, (request, permission.kind()));
         self.set_out(nonce, record, leave, (http, fault));
     }
 
@@ -188,7 +189,6 @@ impl World {
         (request, epoch, kind): (RequestRef, Epoch, Option<PermissionKind>),
         (http, fault): (HttpRequest, Fault),
     ) {
-        self.before_the_first_byte(nonce, &record, (request, kind));
         let op = self.op_of(&record.action.scope.destination);
         let n = self.ids.get(&record.id()).copied().unwrap_or(usize::MAX);
         let bound = record.action.intent.limits.bound;

@@ -4,7 +4,7 @@
 //! day how long its chain was and where it ended. Lists lie beside the checkpoints and are written once: a day on which nothing
 //! changed keeps its list. Each checkpoint holds the digest of the one before.
 //!
-//! [`lists`] writes and reads the lists, [`exporter`] makes checkpoints by itself.
+//! `lists` writes and reads the lists, `exporter` makes checkpoints by itself.
 
 mod exporter;
 mod lists;

@@ -2,7 +2,7 @@
 //!
 //! A document is a JSON object. Its `signature` is Ed25519 over all of its other members in canonical form (RFC 8785; numbers are written as
 //! they stand, and ours are whole), `key` names the key, and `kind` says what it is, so that no document passes for one of another
-//! kind. [`folder`] keeps the keys.
+//! kind. `folder` keeps the keys.
 
 mod folder;
 mod key_set;

@@ -10,7 +10,7 @@ mod postgres;
 use std::path::Path;
 
 use factum::Submission;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use serde_json::value::to_raw_value;
 
 pub use notes::{Note, approved_notes};
@@ -102,7 +102,10 @@ impl ReleaseDesk {
     /// [`PublishError`]; nothing was written.
     pub fn publish(&mut self, note: &Note) -> Result<bool, PublishError> {
         let intent = serde_json::to_string(&announcement(&self.channel, note)?)?;
-        let transaction = self.file.transaction()?;
+        // A transaction that reads first and writes then is refused, without a wait, if the engine wrote between: it begins as a writer.
+        let transaction = self
+            .file
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
         let before = transaction
             .query_row(
                 "select 1 from releases where name = ?1",

@@ -47,6 +47,7 @@ fn people_are_told_the_address_the_token_file_and_the_next_command() {
     let folder = Folder::new();
     let child = Child::start(folder.command(&["serve", "--listen", "127.0.0.1:0"]));
     assert!(child.line().contains("http://127.0.0.1:"));
+    assert!(child.line().contains("console http://127.0.0.1:"));
     assert!(child.line().contains("admin.token"));
     assert!(child.line().contains("factum destination add"));
 }

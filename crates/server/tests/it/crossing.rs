@@ -12,12 +12,16 @@ const ALL: &[&str] = &[
 /// Which scopes open a route, by method and path; `operator` beside them needs the tenant that runs the installation.
 fn opened_by(method: &str, path: &str) -> (&'static [&'static str], bool) {
     match (method, path) {
-        ("get", "/healthz" | "/readyz" | "/openapi.json") => (ALL, false),
+        ("get", "/healthz" | "/readyz" | "/openapi.json" | "/v1/keys") => (ALL, false),
         ("post", "/v1/callbacks/{address}") => (ALL, false),
         ("post", "/v1/actions" | "/v1/actions/{id}/cancel") => (&["submit", "admin"], false),
         (
             "get",
-            "/v1/actions" | "/v1/actions/{id}" | "/v1/actions/{id}/evidence" | "/v1/events",
+            "/v1/actions"
+            | "/v1/actions/{id}"
+            | "/v1/actions/{id}/evidence"
+            | "/v1/actions/{id}/receipt"
+            | "/v1/events",
         ) => (&["submit", "read", "review", "admin"], false),
         ("get", "/v1/destinations" | "/v1/destinations/{name}") => {
             (&["submit", "read", "review", "callback", "admin"], false)

@@ -103,22 +103,13 @@ pub fn doable(
     look_ups: bool,
 ) -> Doable {
     let intent = &record.action.intent;
-    let settled = record.status().is_settled();
-    let lets = directory.map_or(Ok(()), |known| {
-        known.still_lets(&record.action, conditions.now)
-    });
-    if !settled && let Err(missing) = lets {
-        return Doable::Nothing(missing.why().to_owned());
-    }
-    if !settled && let Some(why) = approval_void(&record.action, rests) {
-        return Doable::Nothing(why);
-    }
     if due_fact(intent, &record.known, conditions).is_some() {
         return Doable::Nothing("time has passed that changes what may be done".to_owned());
     }
     match permit(intent, &record.known, conditions) {
         Ok(leave) => match leave.request() {
-            RequestRef::Attempt(_) => Doable::Send(leave),
+            RequestRef::Attempt(_) => barred(record, conditions.now, directory, rests)
+                .map_or(Doable::Send(leave), Doable::Nothing),
             RequestRef::Cancel(_) => Doable::Nothing("its key is being cancelled".to_owned()),
         },
         Err(next) => match next.step {
@@ -135,6 +126,20 @@ pub fn doable(
             | Step::None => Doable::Nothing(next.why.to_string()),
         },
     }
+}
+
+/// Why nothing may be sent, though the core would let it: an authority or an approval that is gone. What may have been sent before is asked
+/// for all the same.
+fn barred(
+    record: &Record,
+    now: Timestamp,
+    directory: Option<&Directory>,
+    rests: Rests<'_>,
+) -> Option<String> {
+    let missing = directory.and_then(|known| known.still_lets(&record.action, now).err());
+    missing
+        .map(|missing| missing.why().to_owned())
+        .or_else(|| approval_void(&record.action, rests))
 }
 
 /// The epoch that a lookup of this action speaks for.

@@ -466,6 +466,27 @@ async fn what_was_withdrawn_or_is_held_is_not_begun() {
     );
 }
 
+/// An authority that is gone bars sends alone: what may have been sent is asked for all the same (law 8).
+#[tokio::test]
+async fn what_may_have_been_sent_is_looked_up_without_authority_too() {
+    let (world, system) = (world().await, System::default());
+    let action = submit(&world, TOKEN, "looked.do", "lost").await;
+    let item = claim(&world, "looked.do").await;
+    begin(&world, &item).await;
+    let receipt = system.make("lost");
+    let lost = json!({"outcome": "unknown", "why": "connection reset"});
+    report(&world, &item, lost).await;
+    let state = json!({"standing": "suspended", "why": "an incident"});
+    world.post("/v1/destinations/seen/state", &state).await;
+    let look = claim(&world, "looked.do").await;
+    assert_eq!(look["kind"], "look_up", "{look}");
+    let found = json!({"outcome": "found", "receipt": receipt});
+    report(&world, &look, found).await;
+    let status = rests(&world, &action).await;
+    assert_eq!(status["state"], "succeeded", "{status}");
+    assert_eq!(system.count("lost"), 1);
+}
+
 /// Law 9.
 #[tokio::test]
 async fn work_of_a_tenant_is_nobody_elses() {

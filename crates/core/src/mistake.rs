@@ -143,6 +143,7 @@ mistakes! {
     BatchAnsweredAsWritten "R26" "what a batch was to write is handed out as durable although the batch was taken back"
     TwinsAtOnce "R16" "whether equal content is under way is asked before the transaction that records, and not in it"
     TwinGuardLapses "R16" "equal content holds its twin off for a time from its submission, also while it is unknown"
+    ApprovalCoversEveryContract "R23" "an approval covers what is sent, whatever contract it was given under"
     ReportSpeaksForTheLatest "R9" "a worker's report speaks for the attempt that was marked last, and not for the one that its claim began"
     LateReportDropped "law 8" "a worker's report that comes after its lease ran out is dropped"
     BytesCountedByAnAnswer "R29" "bytes of a request count as written once something of an answer was read"

@@ -9,6 +9,7 @@
 //! A run has a wild phase, in which the troubles of its [`Options`] happen, and a calm one, in which nothing fails and
 //! everything has to settle or stand in review within a bound on steps. Read [`Options`] first, then `world`.
 
+mod approvals;
 mod callers;
 mod commands;
 mod dice;

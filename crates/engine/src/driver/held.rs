@@ -1,6 +1,7 @@
 //! One action under a claim: what is being done with it, and the decision what to do next.
 
 use factum_core::evidence::RequestRef;
+use factum_core::mistake::{Mistake, made};
 use factum_core::permission::{Marked, may_reuse_connection};
 use factum_core::{
     AttemptNo, Conditions, Fact, Known, Leave, Next, Promises, Span, Step, Timestamp, decide,
@@ -323,6 +324,9 @@ pub(crate) fn approval_void(
 ) -> Option<String> {
     let content = &action.content;
     let approved = content.approved.as_ref()?;
+    if made(Mistake::ApprovalCoversEveryContract) {
+        return None;
+    }
     let changed = if contract != content.contract {
         "the contract"
     } else if place != content.place.as_deref() {

@@ -22,6 +22,8 @@ pub(super) struct Intent {
     pub(super) other: String,
     /// The intent whose content this one has; its own where it is nobody's twin.
     pub(super) content: usize,
+    /// Somebody approved it, under the contract of then.
+    pub(super) approved: bool,
     /// A second effect of that content is meant.
     pub(super) another: bool,
     pub(super) tenant: &'static str,
@@ -109,6 +111,7 @@ impl World {
             text,
             other: body.to_string(),
             content: n,
+            approved: self.options.has(Trouble::Approvals) && self.dice.approvals.chance(60),
             another: false,
             tenant,
             op,
@@ -174,6 +177,7 @@ impl World {
             }
             Err(problem) => return self.breaks(0, || format!("nothing is admitted: {problem}")),
         };
+        self.approve(n, &mut admission.action);
         if self.reach(p, "C1") {
             return self.again(n);
         }
@@ -185,6 +189,7 @@ impl World {
         };
         let marked = first.is_some();
         if let Some(first) = first {
+            self.marked_under(p, &admission.action);
             admission.facts.push(first.fact);
             admission.next = first.next;
             admission.claim_for = Some((self.processes[p].nonce, first.lease));

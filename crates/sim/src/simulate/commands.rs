@@ -131,6 +131,13 @@ impl World {
             self.breaks(8, || format!("a decision that cannot stand: {text}"));
         }
         self.touch(action);
+        if commit
+            .facts
+            .iter()
+            .any(|fact| matches!(fact, Fact::Marked(_)))
+        {
+            self.marked_under(p, &commit.record.action);
+        }
         if let Ok(Committed::Durable(recorded)) = &answer {
             let states = recorded.states;
             let kinds: Vec<_> = commit.facts.iter().map(Fact::kind).collect();

@@ -273,7 +273,9 @@ impl World {
             place_changed: false,
             subject_overtaken: record.overtaken,
         };
-        let rests = ([0; 32], None, None);
+        let contracts = &self.processes[p].contracts;
+        let contract = contracts.get(&line.destination).copied();
+        let rests = (contract.unwrap_or_default(), None, None);
         let look_ups = line.operation.by_workers.is_some_and(|by| by.look_ups);
         match work::doable(record, &conditions, None, rests, look_ups) {
             Doable::Send(_) if self.paused => {
@@ -335,6 +337,7 @@ impl World {
         fact: Fact,
     ) {
         let (nonce, held) = (ticket.nonce, ticket.hold(record, 0));
+        self.marked_under(p, &record.action);
         let row = in_flight_row(&fact);
         let until = row.at.unwrap_or(Timestamp::NEVER);
         let answer = ready(self.store.commit(&held, vec![fact], row));

@@ -60,6 +60,7 @@ troubles! {
     Tight "tight" "Bounds on attempts, questions and places are small"
     Twins "twins" "Callers submit what another one has submitted, under an identity of their own, where operations guard against it"
     Elsewhere "elsewhere" "Workers elsewhere carry some operations out: they are slow, die, forget, and report late, twice or never"
+    Approvals "approvals" "Some actions were approved, and contracts are corrected before they are sent"
 }
 
 /// What one run is made of. [`Options::drawn`] has all of it from the seed; the rest takes away.

@@ -25,6 +25,7 @@ pub(super) enum Outside {
     DiskFull(bool),
     Pause(bool),
     Person,
+    Correct,
     Backup,
     Restore,
     Release,
@@ -41,6 +42,7 @@ const OFTEN: &[(Trouble, u64, Make)] = &[
     (Trouble::ClockSteps, 2, || Outside::Step),
     (Trouble::DiskFull, 1, || Outside::DiskFull(true)),
     (Trouble::Pauses, 2, || Outside::Pause(true)),
+    (Trouble::Approvals, 3, || Outside::Correct),
     (Trouble::Withdrawals, 4, || Outside::Person),
     (Trouble::Verdicts, 8, || Outside::Person),
     (Trouble::WrongVerdicts, 4, || Outside::Person),
@@ -105,6 +107,7 @@ impl World {
             }
             Outside::Pause(paused) => self.pause(paused),
             Outside::Person => self.person(),
+            Outside::Correct => self.correct_a_contract(),
             Outside::Backup => {
                 self.note(|_| "the store is copied".to_owned());
                 self.backup = Some(self.store.copy());

@@ -45,6 +45,8 @@ pub(super) struct Process {
     pub(super) up: bool,
     pub(super) stopped: bool,
     pub(super) driver: Driver,
+    /// The contracts that it was started with, by destination.
+    pub(super) contracts: BTreeMap<String, [u8; 32]>,
     clock: AnchoredClock,
     /// How far its host's wall clock stands from true time.
     pub(super) wall_step: i64,
@@ -74,6 +76,7 @@ impl Process {
             up: false,
             stopped: false,
             driver: Driver::new(nonce, limits, BTreeMap::new(), true),
+            contracts: BTreeMap::new(),
             clock: AnchoredClock::new(LocalReading { boot: 0, wall: 0 }, Timestamp::EARLIEST),
             wall_step: 0,
             doubt: false,
@@ -239,12 +242,14 @@ impl World {
             claim_lease: Limits::default().lease() + Span::from_secs(30),
         };
         let behind = store.since(Timestamp::from_micros(local.wall));
+        let contracts = self.contracts();
         let process = &mut self.processes[p];
         *process = Process {
             nonce,
             up: true,
             stopped: false,
             driver: Driver::new(nonce, limits, self.policies.clone(), released),
+            contracts,
             clock: AnchoredClock::new(local, store),
             wall_step: process.wall_step,
             doubt: alone && behind > STEP_MAX,

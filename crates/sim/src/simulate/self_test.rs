@@ -36,6 +36,7 @@ const MISTAKES: &[(Mistake, u64)] = &[
     (Mistake::PositionDecides, 1_000),
     (Mistake::TwinsAtOnce, 1_000),
     (Mistake::TwinGuardLapses, 1_000),
+    (Mistake::ApprovalCoversEveryContract, 2_000),
     (Mistake::MarkReadBack, 2_000),
     (Mistake::ReportSpeaksForTheLatest, 2_000),
     (Mistake::LateReportDropped, 1_000),

@@ -60,6 +60,14 @@ pub(super) struct Line {
     pub(super) destination: String,
 }
 
+impl Line {
+    /// The digest of its contract, as it is at the begin of the run.
+    fn digest(&self) -> [u8; 32] {
+        let contract = self.operation.contract.as_ref();
+        contract.map_or([0; 32], |own| own.contract.digest())
+    }
+}
+
 /// The streams of draws.
 pub(super) struct Streams {
     pub(super) callers: Dice,
@@ -70,6 +78,7 @@ pub(super) struct Streams {
     pub(super) people: Dice,
     pub(super) twins: Dice,
     pub(super) elsewhere: Dice,
+    pub(super) approvals: Dice,
 }
 
 impl Streams {
@@ -84,6 +93,7 @@ impl Streams {
             people: stream("people"),
             twins: stream("twins"),
             elsewhere: stream("elsewhere"),
+            approvals: stream("approvals"),
         }
     }
 }
@@ -101,6 +111,7 @@ pub(super) struct World {
     pub(super) backup: Option<MemoryStore>,
     pub(super) keys: Keys,
     pub(super) lines: Vec<Line>,
+    /// What a process that starts now is told of each destination.
     pub(super) policies: BTreeMap<String, DestinationPolicy>,
     pub(super) processes: Vec<Process>,
     pub(super) nonces: u64,
@@ -139,7 +150,7 @@ impl World {
             let policy = DestinationPolicy {
                 place: None,
                 account: None,
-                contracts: BTreeMap::new(),
+                contracts: BTreeMap::from([("do".to_owned(), line.digest())]),
                 gate,
                 operations: BTreeMap::from([("do".to_owned(), promises)]),
                 any_operation: None,

@@ -2,56 +2,64 @@
 """The speed benchmark: Factum, what people use instead, and the floor, in interleaved rounds on one machine.
 
     cargo build --release && cargo build --release -p factum-bench
-    bench/speed/run.py                                        five rounds of everything
+    bench/speed/run.py                                        five rounds of everything, the memory, the flushes; and the page
     bench/speed/run.py --systems floor,factum --rounds 1      some, once
-    bench/speed/run.py --modes sync --connections 1 --count 500
+    bench/speed/run.py --modes one --systems factum           the time of one effect at one connection
 
 In each round every system is started anew, warmed up, loaded in each of its modes, and stopped, so that what else the machine does falls
-on all alike. Writes results.json beside itself and docs/speed.md from it (`--out FILE` writes the results elsewhere and leaves the page).
-Needs Python 3.10, and for the peers PostgreSQL 15 and npm; their packages are installed into the cache folder, in pinned versions.
+on all alike. After the rounds each is started once more under strace, to count its flushes, and those of Factum for a long run, to see
+what they hold in memory. Writes results.json beside itself and docs/performance-results.md from it (`--out FILE` writes the results
+elsewhere and leaves the page). Needs Python 3.10, and for the peers PostgreSQL 15 and npm; their packages are installed into the cache
+folder, in pinned versions.
 """
 
 import argparse
 import json
 import os
-import platform
-import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
-from accounts import Machine, cpu_seconds, peak_resident_mb
-from systems import ALL, Child, System, Tools, call, free_port, wait_for
+import page
+from systems import ALL, System, Tools, query
+from accounts import Flushes, Sampler, Usage, forget_peak, peak_resident_mb, resident_mb
+from outcome import say, write
+from rig import Sink, load, until
 
 HERE = Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
-#: Requests per measured run at many connections, where a system's own figure does not say otherwise.
-COUNTS = {"floor": 30_000, "factum": 30_000, "factum-postgres": 10_000, "restate": 4_000, "dbos": 3_000, "pg-boss": 4_000}
 
 
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--systems", default=",".join(ALL))
-    parser.add_argument("--modes", default="sync,send")
+    parser.add_argument("--modes", default="sync,send,one")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--connections", type=int, default=64)
-    parser.add_argument("--count", type=int, help="requests per run, for all systems alike")
+    parser.add_argument("--scale", type=float, default=1.0, help="all numbers of requests times this")
     parser.add_argument("--rate", type=float, help="open loop: requests due per second")
     parser.add_argument("--payload", type=int, default=256)
+    parser.add_argument("--long", type=int, default=100_000, help="effects of the run in which Factum's memory is read; 0: none")
+    parser.add_argument("--flushes", type=int, default=2_000, help="effects of the runs in which flushes are counted; 0: none")
     parser.add_argument("--out", type=Path, default=HERE / "results.json")
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache/factum-bench")
     parser.add_argument("--target", type=Path, default=Path(os.environ.get("CARGO_TARGET_DIR", SOURCE / "target")) / "release")
-    parser.add_argument("--flushes", action="store_true", help="count flushes with strace, which slows everything")
-    return parser.parse_args()
+    parser.add_argument("--factum", type=Path, help="another program than the target's")
+    found = parser.parse_args()
+    found.systems, found.modes = found.systems.split(","), found.modes.split(",")
+    if unknown := [name for name in found.systems if name not in ALL]:
+        parser.error(f"--systems: {', '.join(unknown)} is not measured here; there are {', '.join(ALL)}")
+    found.target = found.target.resolve()
+    found.factum = (found.factum or found.target / "factum").resolve()
+    return found
 
 
 def packages(cache: Path, systems: list[str]) -> Path:
     """The peers' npm packages, in the pinned versions."""
     node = cache / "speed-node"
-    if not {"restate", "dbos", "pg-boss"} & set(systems):
+    if not any(ALL[name].needs_node for name in systems):
         return node
     node.mkdir(parents=True, exist_ok=True)
     wanted, stamp = (HERE / "node/package.json").read_text(), node / "installed"
@@ -64,133 +72,144 @@ def packages(cache: Path, systems: list[str]) -> Path:
     return node
 
 
-class Flushes:
-    """Counts what a system's processes ask the disk to make durable."""
+#: Sessions that are seen to wait for a lock of another one, and all that are seen at work.
+LOCKS = ("select count(*) filter (where wait_event_type = 'Lock'), count(*) from pg_stat_activity where state = 'active' "
+         "and datname = 'bench' and pid <> pg_backend_pid()")
 
-    CALLS = re.compile(r"^\d+ +(?:fsync|fdatasync|sync_file_range|msync|syncfs)\(", re.MULTILINE)
 
-    def __init__(self, processes: list[int], log: Path):
-        self._log = log
-        attach = [word for process in processes for word in ("-p", str(process))]
-        self._strace = subprocess.Popen(["strace", "-f", "-qq", "-e", "trace=fsync,fdatasync,sync_file_range,msync,syncfs", "-o", str(log),
-                                         *attach], stderr=subprocess.DEVNULL)
-        time.sleep(2)
+class LockWaits:
+    """Where several workers share a PostgreSQL: how often a session that is at work waits for a lock of another one."""
 
-    def count(self) -> int:
-        self._strace.terminate()
-        self._strace.wait(20)
-        return len(self.CALLS.findall(self._log.read_text()))
+    def __init__(self, system: System):
+        self._sampler = None
+        if getattr(system, "workers", 1) > 1:
+            self._sampler = Sampler(lambda: [int(number) for number in query(system.cluster, LOCKS).split("|")])
+
+    def end(self) -> dict:
+        if self._sampler is None:
+            return {}
+        seen = [answer for _, answer in self._sampler.stop()]
+        return {"sessions_seen_active": sum(active for _, active in seen), "of_them_waiting_for_a_lock": sum(waiting for waiting, _ in seen)}
 
 
 class Bench:
     def __init__(self, options: argparse.Namespace, tools: Tools, folder: Path):
         self.options, self.tools, self.folder = options, tools, folder
-        self.sink_port = free_port()
-        self.sink = Child([str(tools.rig / "sink"), "--port", str(self.sink_port)], folder / "sink.log")
-        wait_for(self.sink_port)
+        self.sink = Sink(tools.rig, folder)
 
     def round(self, number: int, name: str) -> list[dict]:
-        system = ALL[name](self.tools, self.folder / f"{number}-{name}", self.sink_port)
-        modes = [mode for mode in system.modes if mode in self.options.modes.split(",")]
-        try:
-            system.start()
+        """All modes of a system once."""
+        with Running(self, name, f"round {number}") as system:
+            modes = [mode for mode in system.modes if mode in self.options.modes]
             for mode in modes:
-                self._load(system, mode, f"warm-{mode}", 1_000 if self.options.connections > 1 else 100)
-                self._recorded(system)
-            return [{"round": number, **self._measure(system, mode, f"{name}-{mode}-{number}")} for mode in modes]
-        finally:
-            system.stop()
-            shutil.rmtree(system.folder, ignore_errors=True)
+                self._warm(system, mode)
+            return [{"round": number, **self._measure(system, mode, f"{mode}-{number}", self._count(system, mode))} for mode in modes]
 
-    def _measure(self, system: System, mode: str, prefix: str) -> dict:
-        count = self.options.count or COUNTS[system.name]
-        call("POST", f"http://127.0.0.1:{self.sink_port}/reset")
-        flushes = Flushes([*system.processes.values()], system.folder / "flushes.log") if self.options.flushes else None
-        before = {name: cpu_seconds(root) for name, root in system.processes.items()}
-        others = self._others(before, system)
+    def flushes(self, name: str) -> list[dict]:
+        """How often a system asks the disk to make something durable, per effect."""
+        with Running(self, name, "flushes") as system:
+            found = []
+            for mode in (mode for mode in system.modes if mode in self.options.modes):
+                count = max(20, self.options.flushes // (20 if mode == "one" else 1))
+                self._warm(system, mode)
+                calls = Flushes([*system.processes.values()], system.folder / f"flushes-{mode}.log")
+                measured = self._measure(system, mode, f"flush-{mode}", count)
+                found.append({"system": name, "mode": mode, "effects": measured["effects"],
+                              "flushes_per_effect": round(calls.count() / max(measured["effects"], 1), 3)})
+            return found
+
+    def memory(self, name: str) -> dict:
+        """What a system holds after a long run, and held at most in it."""
+        with Running(self, name, "memory") as system:
+            measured = self._measure(system, "sync", "long", self.options.long)
+            return {"system": name, "effects": measured["effects"], "peak_resident_mb": measured["peak_resident_mb"],
+                    "resident_mb": measured["resident_mb"]}
+
+    def _count(self, system: System, mode: str) -> int:
+        return max(50, int((300 if mode == "one" else system.count) * self.options.scale))
+
+    def _warm(self, system: System, mode: str) -> None:
+        self._load(system, mode, f"warm-{mode}", max(20, int((100 if mode == "one" else 1_000) * min(self.options.scale, 1))))
+        until(system.unrecorded, lambda open_effects: open_effects == 0)
+
+    def _measure(self, system: System, mode: str, prefix: str, count: int) -> dict:
+        self.sink.reset()
+        for root in system.processes.values():
+            forget_peak(root)
+        usage, waits = Usage(system.processes, [self.sink.pid]), LockWaits(system)
         load = self._load(system, mode, prefix, count)
-        seen = self._arrived(count - load["refused"] - load["lost"])
-        self._recorded(system)
+        contention = waits.end()
+        seen = self.sink.arrived(count - load["refused"] - load["lost"])
+        until(system.unrecorded, lambda open_effects: open_effects == 0)
         ended = time.time()
-        used = {name: cpu_seconds(root) - before[name] for name, root in system.processes.items()}
-        seconds = load["seconds"] if mode == "sync" else (seen["last_new_us"] - load["started_us"]) / 1e6
+        used, others = usage.end()
+        seconds = (seen["last_new_us"] - load["started_us"]) / 1e6 if mode == "send" else load["seconds"]
         effects = max(seen["distinct"], 1)
-        result = {
-            "system": system.name, "mode": mode, "connections": self.options.connections, "count": count, "payload": self.options.payload,
-            "accepted": load["accepted"], "refused": load["refused"], "lost": load["lost"], "first_refusal": load["first_refusal"],
-            "effects": seen["distinct"], "duplicates": seen["posts"] - seen["distinct"],
+        return {
+            "system": system.name, "mode": mode, "connections": 1 if mode == "one" else self.options.connections, "count": count,
+            "payload": self.options.payload, "accepted": load["accepted"], "refused": load["refused"], "lost": load["lost"],
+            "first_refusal": load["first_refusal"], "effects": seen["distinct"], "duplicates": seen["posts"] - seen["distinct"],
             "effects_per_s": round(effects / seconds, 1), "accepted_per_s": round(load["accepted"] / load["seconds"], 1),
             "latency_ms": {name: value / 1000 for name, value in load["latency_us"].items()},
             "all_recorded_s": round(ended - load["started_us"] / 1e6, 3),
             "cpu_s_per_1000": {name: round(seconds / effects * 1000, 4) for name, seconds in used.items()},
             "cpu_s_per_1000_all": round(sum(used.values()) / effects * 1000, 4),
             "peak_resident_mb": {name: round(peak_resident_mb(root), 1) for name, root in system.processes.items()},
-            "other_cores": others(used),
+            "resident_mb": {name: round(resident_mb(root), 1) for name, root in system.processes.items()},
+            "other_cores": others, **contention,
         }
-        if flushes:
-            result["flushes_per_effect"] = round(flushes.count() / effects, 3)
-        return result
-
-    def _others(self, before: dict[str, float], system: System):
-        """What neither the system nor the benchmark used of the machine meanwhile, in cores."""
-        machine, began = Machine.now(), time.monotonic()
-        mine = cpu_seconds(self.sink.pid) + sum(os.times()[:4])
-
-        def end(used: dict[str, float]) -> float:
-            busy = Machine.now().busy - machine.busy
-            own = cpu_seconds(self.sink.pid) + sum(os.times()[:4]) - mine
-            return round(max(0.0, busy - own - sum(used.values())) / (time.monotonic() - began), 2)
-
-        return end
 
     def _load(self, system: System, mode: str, prefix: str, count: int) -> dict:
-        door = system.door(mode)
-        command = [str(self.tools.rig / "load"), "--url", door.url, "--connections", str(self.options.connections), "--count", str(count),
-                   "--prefix", prefix, "--body", door.body, "--payload", str(self.options.payload)]
-        command += [word for header in door.headers for word in ("--header", header)]
-        command += ["--rate", str(self.options.rate)] if self.options.rate else []
-        return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=1800).stdout)
-
-    def _arrived(self, count: int) -> dict:
-        return _until(lambda: call("GET", f"http://127.0.0.1:{self.sink_port}/stats"), lambda seen: seen["distinct"] >= count)
-
-    def _recorded(self, system: System) -> None:
-        _until(system.unrecorded, lambda open_effects: open_effects == 0)
+        return load(self.tools.rig, system.door(mode), prefix, count=count, connections=1 if mode == "one" else self.options.connections,
+                    rate=None if mode == "one" else self.options.rate, payload=self.options.payload)
 
 
-def _until(ask, enough, patience: float = 600):
-    """Asks until the answer is enough, or patience ends; the last answer."""
-    end = time.monotonic() + patience
-    while not enough(answer := ask()) and time.monotonic() < end:
-        time.sleep(0.02)
-    return answer
+class Running:
+    """A system from its start to its end; its folder goes with it."""
 
+    def __init__(self, bench: Bench, name: str, why: str):
+        self._system = ALL[name](bench.tools, bench.folder / f"{why}-{name}".replace(" ", "-"), bench.sink.port)
 
-def machine() -> dict:
-    cpu = re.search(r"model name\s*:\s*(.*)", Path("/proc/cpuinfo").read_text())
-    return {"cpu": cpu.group(1) if cpu else platform.machine(), "cores": os.cpu_count(), "kernel": platform.release(),
-            "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1)}
+    def __enter__(self) -> System:
+        try:
+            self._system.start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self._system
+
+    def __exit__(self, *_) -> None:
+        self._system.stop()
+        shutil.rmtree(self._system.folder, ignore_errors=True)
 
 
 def main() -> None:
     chosen = options()
-    systems = chosen.systems.split(",")
-    if unknown := [name for name in systems if name not in ALL]:
-        sys.exit(f"--systems: {', '.join(unknown)} is not measured here; there are {', '.join(ALL)}")
-    tools = Tools(chosen.target / "factum", chosen.target, packages(chosen.cache, systems))
-    results = []
+    tools = Tools(chosen.factum, chosen.target, packages(chosen.cache, chosen.systems))
+    found: dict = {"rounds": chosen.rounds, "results": [], "flushes": [], "memory": []}
+
+    def keep(part: str, rows: list[dict]) -> None:
+        for row in rows:
+            found[part].append(row)
+            say(json.dumps(row))
+        # What was measured is kept, whatever comes after it.
+        write(chosen.out, found)
+
     with tempfile.TemporaryDirectory(prefix="factum-speed") as folder:
         bench = Bench(chosen, tools, Path(folder))
         try:
             for number in range(1, chosen.rounds + 1):
-                for name in systems:
-                    for result in bench.round(number, name):
-                        results.append(result)
-                        print(json.dumps(result), flush=True)
+                for name in chosen.systems:
+                    keep("results", bench.round(number, name))
+            for name in chosen.systems if chosen.flushes and Flushes.possible() else []:
+                keep("flushes", bench.flushes(name))
+            for name in chosen.systems if chosen.long else []:
+                if name in ("factum", "factum-postgres"):
+                    keep("memory", [bench.memory(name)])
         finally:
             bench.sink.stop()
-    whole = {"date": time.strftime("%Y-%m-%d"), "machine": machine(), "rounds": chosen.rounds, "results": results}
-    chosen.out.write_text(json.dumps(whole, indent=1) + "\n")
+    if chosen.out == HERE / "results.json":
+        page.write()
 
 
 if __name__ == "__main__":

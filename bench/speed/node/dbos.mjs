@@ -7,7 +7,8 @@ async function effect(key, payload) {
 }
 const workflow = DBOS.registerWorkflow(effect, { name: "effect" });
 
-DBOS.setConfig({ name: "speed", applicationVersion: "1", systemDatabaseUrl: process.env.PG_URL, logLevel: "error", runAdminServer: false });
+const pool = process.env.POOL ? { systemDatabasePoolSize: Number(process.env.POOL) } : {};
+DBOS.setConfig({ name: "speed", applicationVersion: "1", systemDatabaseUrl: process.env.PG_URL, logLevel: "error", runAdminServer: false, ...pool });
 await DBOS.launch();
 door({
   "/sync": async (key, payload) => {

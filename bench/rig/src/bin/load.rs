@@ -2,9 +2,10 @@
 //!
 //! Closed loop: a connection sends its next request when the last one was answered. Open loop (`--rate`): each request has an instant
 //! at which it is due, and its latency counts from there, also when no connection was free: a system that stalls cannot hide it.
-//! Prints one line of JSON.
+//! How long the system itself took, from the first byte, stands beside it. Prints one line of JSON.
 
 use std::cell::{Cell, RefCell};
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -22,9 +23,9 @@ use tokio::task::LocalSet;
 /// Sends POST requests to an address on loopback, and measures how they are answered.
 #[derive(Parser)]
 struct Options {
-    /// Where to.
-    #[arg(long)]
-    url: String,
+    /// Where to; may be repeated, and connections are spread over all.
+    #[arg(long = "url", required = true)]
+    urls: Vec<String>,
     /// How many connections, each with one request at a time.
     #[arg(long, default_value_t = 64)]
     connections: usize,
@@ -37,24 +38,32 @@ struct Options {
     /// Begins each key; the number of the request follows.
     #[arg(long)]
     prefix: String,
-    /// The body. `{key}` and `{payload}` are replaced.
+    /// The body. `{key}`, `{payload}` and, with `--spread`, `{part}` are replaced.
     #[arg(long, default_value = r#"{"key":"{key}","payload":"{payload}"}"#)]
     body: String,
+    /// Requests go round so many parts: `{part}` is the request's number modulo this.
+    #[arg(long, default_value_t = 1)]
+    spread: u64,
     /// Bytes of payload in each body.
     #[arg(long, default_value_t = 256)]
     payload: usize,
     /// A header, as `name: value`; may be repeated.
     #[arg(long = "header")]
     headers: Vec<String>,
+    /// A file of tokens, one a line: each part shows its own, in place of an `authorization` header.
+    #[arg(long)]
+    tokens: Option<PathBuf>,
 }
 
 struct Plan {
-    target: Target,
+    targets: Vec<Target>,
     headers: Vec<(String, String)>,
-    /// The body's text around its keys.
-    body: Vec<String>,
+    /// One for each part, or none.
+    tokens: Vec<String>,
+    body: String,
     prefix: String,
     count: u64,
+    spread: u64,
     every: Option<Duration>,
     began: Instant,
     next: Cell<u64>,
@@ -62,22 +71,54 @@ struct Plan {
 }
 
 struct Seen {
-    /// Microseconds until the whole answer was read, of requests that were accepted.
+    /// Microseconds from when it was due until the whole answer was read, of requests that were accepted.
     latency: Histogram<u64>,
+    /// The same from when it was sent: without the wait for a free connection.
+    service: Histogram<u64>,
+    /// Microseconds from when it was sent until the whole refusal was read.
+    refusal: Histogram<u64>,
     refused: u64,
     lost: u64,
     first_refusal: Option<String>,
 }
 
+/// In which no request takes longer than ten minutes.
+fn microseconds() -> Result<Histogram<u64>> {
+    Ok(Histogram::new_with_bounds(1, 600_000_000, 3)?)
+}
+
+fn note(into: &mut Histogram<u64>, since: Instant) -> Result<()> {
+    let micros = u64::try_from(since.elapsed().as_micros())?;
+    into.saturating_record(micros.max(1));
+    Ok(())
+}
+
 impl Seen {
-    fn count(&mut self, answer: hyper::Result<(StatusCode, Bytes)>, due: Instant) -> Result<()> {
+    fn new() -> Result<Self> {
+        Ok(Self {
+            latency: microseconds()?,
+            service: microseconds()?,
+            refusal: microseconds()?,
+            refused: 0,
+            lost: 0,
+            first_refusal: None,
+        })
+    }
+
+    fn count(
+        &mut self,
+        answer: hyper::Result<(StatusCode, Bytes)>,
+        due: Instant,
+        sent: Instant,
+    ) -> Result<()> {
         match answer {
             Ok((status, _)) if status.is_success() => {
-                let micros = u64::try_from(due.elapsed().as_micros())?;
-                self.latency.saturating_record(micros.max(1));
+                note(&mut self.latency, due)?;
+                note(&mut self.service, sent)?;
             }
             Ok((status, body)) => {
                 self.refused += 1;
+                note(&mut self.refusal, sent)?;
                 let said = format!("{status} {}", String::from_utf8_lossy(&body));
                 self.first_refusal.get_or_insert(said);
             }
@@ -96,7 +137,7 @@ async fn main() -> Result<()> {
     LocalSet::new()
         .run_until(async {
             let tasks: Vec<_> = (0..connections)
-                .map(|_| tokio::task::spawn_local(connection(Rc::clone(&plan))))
+                .map(|number| tokio::task::spawn_local(connection(Rc::clone(&plan), number)))
                 .collect();
             for task in tasks {
                 task.await??;
@@ -119,24 +160,24 @@ impl Plan {
         if options.rate.is_some_and(|rate| rate <= 0.0) {
             bail!("--rate: a number of requests per second above 0");
         }
-        let body = options
-            .body
-            .replace("{payload}", &"x".repeat(options.payload));
+        if options.spread == 0 {
+            bail!("--spread: a number of parts above 0");
+        }
+        let targets = options.urls.iter().map(|url| Target::parse(url));
         Ok(Self {
-            target: Target::parse(&options.url)?,
+            targets: targets.collect::<Result<_>>()?,
             headers: headers.collect::<Result<_>>()?,
-            body: body.split("{key}").map(str::to_owned).collect(),
+            tokens: tokens(options.tokens.as_deref(), options.spread)?,
+            body: options
+                .body
+                .replace("{payload}", &"x".repeat(options.payload)),
             prefix: options.prefix,
             count: options.count,
+            spread: options.spread,
             every: options.rate.map(|rate| Duration::from_secs_f64(1.0 / rate)),
             began: Instant::now(),
             next: Cell::new(0),
-            seen: RefCell::new(Seen {
-                latency: Histogram::new_with_bounds(1, 600_000_000, 3)?,
-                refused: 0,
-                lost: 0,
-                first_refusal: None,
-            }),
+            seen: RefCell::new(Seen::new()?),
         })
     }
 
@@ -153,30 +194,51 @@ impl Plan {
         Some((number, due))
     }
 
-    fn request(&self, number: u64) -> Result<Request<Full<Bytes>>> {
+    fn request(&self, number: u64, target: &Target) -> Result<Request<Full<Bytes>>> {
         let key = format!("{}-{number}", self.prefix);
+        let part = number % self.spread;
         let mut request = Request::builder()
             .method(Method::POST)
-            .uri(&self.target.path)
-            .header("host", &self.target.address)
+            .uri(&target.path)
+            .header("host", &target.address)
             .header("content-type", "application/json")
             .header("idempotency-key", &key);
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }
-        Ok(request.body(Full::new(Bytes::from(self.body.join(&key))))?)
+        if let Some(token) = self.tokens.get(usize::try_from(part)?) {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        let body = self.body.replace("{key}", &key);
+        let body = body.replace("{part}", &part.to_string());
+        Ok(request.body(Full::new(Bytes::from(body)))?)
     }
 }
 
-async fn connection(plan: Rc<Plan>) -> Result<()> {
-    let mut sender = plan.target.connect().await?;
+/// The tokens of a file, one for each part.
+fn tokens(file: Option<&Path>, parts: u64) -> Result<Vec<String>> {
+    let Some(file) = file else {
+        return Ok(Vec::new());
+    };
+    let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+    let tokens: Vec<String> = text.lines().map(str::to_owned).collect();
+    if u64::try_from(tokens.len())? != parts {
+        bail!("--tokens: {} tokens for {parts} parts", tokens.len());
+    }
+    Ok(tokens)
+}
+
+async fn connection(plan: Rc<Plan>, number: usize) -> Result<()> {
+    let target = &plan.targets[number % plan.targets.len()];
+    let mut sender = target.connect().await?;
     while let Some((number, due)) = plan.take() {
         tokio::time::sleep_until(due.into()).await;
-        let answer = exchange(&mut sender, plan.request(number)?).await;
+        let sent = Instant::now();
+        let answer = exchange(&mut sender, plan.request(number, target)?).await;
         if answer.is_err() {
-            sender = plan.target.connect().await?;
+            sender = target.connect().await?;
         }
-        plan.seen.borrow_mut().count(answer, due)?;
+        plan.seen.borrow_mut().count(answer, due, sent)?;
     }
     Ok(())
 }
@@ -195,7 +257,10 @@ async fn exchange(
 fn report(plan: &Plan, started_us: u64) {
     let seconds = plan.began.elapsed().as_secs_f64();
     let seen = plan.seen.borrow();
-    let at = |quantile| seen.latency.value_at_quantile(quantile);
+    let of = |one: &Histogram<u64>| {
+        let at = |quantile| one.value_at_quantile(quantile);
+        json!({ "p50": at(0.5), "p90": at(0.9), "p99": at(0.99), "max": one.max() })
+    };
     let line = json!({
         "count": plan.count,
         "accepted": seen.latency.len(),
@@ -204,7 +269,9 @@ fn report(plan: &Plan, started_us: u64) {
         "first_refusal": seen.first_refusal,
         "seconds": seconds,
         "started_us": started_us,
-        "latency_us": { "p50": at(0.5), "p90": at(0.9), "p99": at(0.99), "max": seen.latency.max() },
+        "latency_us": of(&seen.latency),
+        "service_us": of(&seen.service),
+        "refusal_us": of(&seen.refusal),
     });
     println!("{line}");
 }

@@ -1,7 +1,7 @@
 //! The destination that every system of the benchmark sends its effects to.
 //!
 //! `POST /effect` counts the request and its `Idempotency-Key`, `GET /stats` says what was counted, `POST /reset` forgets it.
-//! `GET /hang` is never answered, for destinations that stand still.
+//! `POST /hang/effect` is never answered, for destinations that stand still.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -58,7 +58,7 @@ async fn main() -> Result<()> {
     let routes = Router::new()
         .route("/effect", post(effect))
         .route(
-            "/hang",
+            "/hang/effect",
             post(async |_: Bytes| std::future::pending::<StatusCode>().await),
         )
         .route("/stats", get(stats))

@@ -95,6 +95,7 @@ pub use factum_engine::{
     Operation, Person, Problem, ProposalFilter, ProposedVerdict, Reach, Reason, Ruled, Session,
     Submission, Whereabouts, by_word, destination, directory, review, ruling_word, token_of, work,
 };
+pub use factum_store::record::identity_text;
 pub use factum_store::register::{Entry, EntryFilter, EntryKey, EntryVersion, Kind};
 pub use factum_store::{Filter, Record, Restore};
 pub use factum_transport::Boxed;

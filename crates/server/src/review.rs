@@ -23,8 +23,8 @@ use crate::reply::{Failure, Reply, json_reply};
 
 pub(crate) use self::items::{NOTE, RELEASE, TAKE, answer as item_call};
 pub(crate) use self::many::{
-    CHECK, INCIDENT, MATCH, VERDICTS as VERDICTS_DOC, VERDICTS_MAX, WITHIN_MAX_S, check, incident,
-    matched, verdicts,
+    CHECK, INCIDENT, MATCH, VERDICTS as VERDICTS_DOC, VERDICTS_MAX, WITHIN_MAX_S, WITHIN_S, check,
+    incident, matched, verdicts,
 };
 
 pub(crate) const LIST: Doc = Doc {

@@ -1,10 +1,11 @@
 //! An incident at a destination that can tell nothing: forty answers are lost, and what really happened is cleared by its own export.
 
 use std::collections::BTreeSet;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::support::{Bed, Folder, business};
+use crate::support::{Bed, Folder, PATIENCE, business};
 
 const ALL: usize = 40;
 const HAPPENED: usize = 27;
@@ -23,6 +24,26 @@ fn export(bed: &Bed) -> String {
     format!("ticket;external reference;subject\n{}\n", lines.join("\n"))
 }
 
+/// A line of a file of submissions.
+fn submission(name: &str) -> String {
+    let payload = business(name);
+    json!({"destination": "bed", "operation": "neither.sync", "key": name, "payload": payload})
+        .to_string()
+}
+
+/// Every action, once nothing more comes of any by itself.
+fn when_settled(folder: &Folder) -> Vec<Value> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let listed = folder.json(&["list", "--limit", "200"]);
+        let all = listed["actions"].as_array().unwrap();
+        if all.iter().all(|status| status["next"]["do"] == "none") {
+            return all.clone();
+        }
+        assert!(Instant::now() < until, "{listed}");
+    }
+}
+
 /// An incident leaves many unknown, and nobody rules on each by hand.
 #[test]
 fn forty_unknowns_are_cleared_by_the_destinations_own_export() {
@@ -31,18 +52,22 @@ fn forty_unknowns_are_cleared_by_the_destinations_own_export() {
     let bed = Bed::with(&["--faults", &faults]);
     let folder = Folder::with(&bed);
     let server = folder.serve();
-    let ids: Vec<String> = (0..ALL)
-        .map(|n| {
-            let name = format!("n{n}");
-            let payload = business(&name).to_string();
-            let words = ["submit", "bed", "neither.sync", "--payload", &payload];
-            // The next one is sent when this one's fault has been met.
-            let waits = ["--key", &name, "--wait", "30s", "--json"];
-            let made = folder.run(&[&words[..], &waits].concat()).json();
-            assert_eq!(made["next"]["do"], "review", "{made}");
-            made["id"].as_str().unwrap().to_owned()
-        })
-        .collect();
+    let lines: Vec<String> = (0..ALL).map(|n| submission(&format!("n{n}"))).collect();
+    folder.write("actions.jsonl", &lines.join("\n"));
+    let words = [
+        "submit",
+        "--file",
+        "actions.jsonl",
+        "--wait",
+        "60s",
+        "--json",
+    ];
+    let submitted = folder.run(&words).json();
+    assert_eq!(
+        submitted["states"],
+        json!({"outcome_unknown": ALL}),
+        "{submitted}"
+    );
     let sent = bed.deliveries();
     folder.write("export.csv", &export(&bed));
     let words = [
@@ -76,17 +101,19 @@ fn forty_unknowns_are_cleared_by_the_destinations_own_export() {
         0,
         "{ruled}"
     );
-    for (n, id) in ids.iter().enumerate() {
-        let status = folder.status_when(id, |status| status["next"]["do"] == "none");
-        let exists = bed.effects(&format!("n{n}")) == 1;
+    let settled = when_settled(&folder);
+    assert_eq!(settled.len(), ALL);
+    for status in &settled {
+        let name = status["key"].as_str().unwrap();
+        let exists = bed.effects(name) == 1;
         let wanted = if exists {
             "succeeded"
         } else {
             "terminal_failure"
         };
-        assert_eq!(status["state"], wanted, "n{n}: {status}");
+        assert_eq!(status["state"], wanted, "{name}: {status}");
         let receipt: &Value = &status["receipt"]["reference"];
-        assert_eq!(receipt.is_string(), exists, "n{n}");
+        assert_eq!(receipt.is_string(), exists, "{name}");
     }
     assert_eq!(bed.deliveries(), sent, "nobody sent anything");
     assert_eq!(folder.json(&["review"])["items"], json!([]));

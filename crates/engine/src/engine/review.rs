@@ -370,30 +370,52 @@ impl Engine {
     /// What of an incident waits for a person, oldest first.
     ///
     /// # Errors
-    /// [`Code::TooLarge`] where it is more than one call is about; [`Problem`] if the store cannot be read.
+    /// [`Code::BadQuery`] where it is more than one call is about; [`Problem`] if the store cannot be read.
     pub async fn waiting_for_people(
         &self,
         caller: &Caller,
         incident: &Incident,
     ) -> Result<Vec<Record>, Problem> {
-        let filter = Filter {
-            next: Some("review".to_owned()),
-            destination: incident.destination.clone(),
-            limit: MANY_MAX + 1,
-            ..Filter::default()
-        };
-        let found = self.list_for(caller, filter).await?;
-        let mut found: Vec<Record> = found
-            .into_iter()
-            .filter(|record| incident.holds(record))
-            .collect();
-        if found.len() > MANY_MAX {
+        let (found, more) = self.newest_waiting(caller, incident).await?;
+        if more {
             let rule = format!("more than {MANY_MAX} actions wait there");
             let remedy = "name a destination, an operation, or a shorter time";
             return Err(Problem::new(Code::BadQuery, "", rule, remedy));
         }
-        found.reverse();
         Ok(found)
+    }
+
+    /// The same of the newest [`MANY_MAX`] that wait, and whether more do.
+    ///
+    /// # Errors
+    /// [`Problem`] if the store cannot be read.
+    pub async fn newest_waiting(
+        &self,
+        caller: &Caller,
+        incident: &Incident,
+    ) -> Result<(Vec<Record>, bool), Problem> {
+        let mut found = Vec::new();
+        let mut before = None;
+        while found.len() <= MANY_MAX {
+            let filter = Filter {
+                next: Some("review".to_owned()),
+                destination: incident.destination.clone(),
+                before,
+                limit: MANY_MAX + 1,
+                ..Filter::default()
+            };
+            let page = self.list_for(caller, filter).await?;
+            let last = page.len() <= MANY_MAX;
+            before = page.last().map(Record::id);
+            found.extend(page.into_iter().filter(|record| incident.holds(record)));
+            if last {
+                break;
+            }
+        }
+        let more = found.len() > MANY_MAX;
+        found.truncate(MANY_MAX);
+        found.reverse();
+        Ok((found, more))
     }
 
     /// Which row of an export belongs to which action that waits for a person.

@@ -22,6 +22,67 @@ pub struct Columns {
     pub at: Option<String>,
 }
 
+/// What columns are called by destinations that people get exports from, without what differs by typing.
+const RECEIPTS: &[&str] = &[
+    "id",
+    "ticket",
+    "ticketid",
+    "ticketnumber",
+    "number",
+    "messageid",
+    "chargeid",
+    "key",
+];
+const REFERENCES: &[&str] = &[
+    "externalid",
+    "externalreference",
+    "reference",
+    "clientreference",
+    "idempotencykey",
+    "metadata",
+];
+const SUBJECTS: &[&str] = &[
+    "subject",
+    "title",
+    "summary",
+    "business",
+    "description",
+    "name",
+];
+const INSTANTS: &[&str] = &[
+    "createdat",
+    "created",
+    "createdtime",
+    "createddate",
+    "date",
+    "time",
+    "timestamp",
+];
+
+impl Columns {
+    /// Which of these columns is probably which, by what it is called. A person looks at it before anything rests on it.
+    #[must_use]
+    pub fn guessed(headings: &[String]) -> Self {
+        let plain = |name: &str| -> String {
+            let letters = name.chars().filter(|letter| letter.is_alphanumeric());
+            letters.flat_map(char::to_lowercase).collect()
+        };
+        let named = |known: &[&str]| {
+            let mut found = known.iter().filter_map(|name| {
+                let mut all = headings.iter();
+                all.find(|heading| plain(heading) == *name)
+            });
+            found.next().cloned()
+        };
+        Self {
+            receipt: named(RECEIPTS),
+            reference: named(REFERENCES),
+            subject: named(SUBJECTS),
+            at: named(INSTANTS),
+        }
+    }
+}
+
 /// One row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
@@ -48,6 +109,48 @@ pub enum Form {
     Json,
 }
 
+impl Form {
+    /// The form that a text seems to be in.
+    #[must_use]
+    pub fn guessed(text: &str) -> Self {
+        if text
+            .trim_start_matches('\u{feff}')
+            .trim_start()
+            .starts_with(['[', '{'])
+        {
+            Self::Json
+        } else {
+            Self::Csv
+        }
+    }
+}
+
+/// What the columns of an export are called, in its order: the header of a CSV, the members of the first row of JSON.
+///
+/// # Errors
+/// [`Code::WrongType`] names what cannot be read, with its line or row.
+pub fn headings(text: &str, form: Form) -> Result<Vec<String>, Problem> {
+    match form {
+        Form::Csv => {
+            let header = records(text.trim_start_matches('\u{feff}'))?
+                .into_iter()
+                .next();
+            let (_, header) = header.ok_or_else(no_header)?;
+            Ok(header.iter().map(|name| name.trim().to_owned()).collect())
+        }
+        Form::Json => {
+            let value = parsed(text)?;
+            let first = listed(&value)?.first();
+            let members = first.and_then(Value::as_object);
+            Ok(members
+                .into_iter()
+                .flatten()
+                .map(|(name, _)| name.clone())
+                .collect())
+        }
+    }
+}
+
 /// The rows of an export.
 ///
 /// # Errors
@@ -68,9 +171,7 @@ pub fn rows(text: &str, form: Form, columns: &Columns) -> Result<Vec<Row>, Probl
 
 fn csv(text: &str, columns: &Columns) -> Result<Vec<Row>, Problem> {
     let mut lines = records(text)?.into_iter();
-    let Some((_, header)) = lines.next() else {
-        return Err(wrong("/export", "it has no header".to_owned()));
-    };
+    let (_, header) = lines.next().ok_or_else(no_header)?;
     let place = |name: &Option<String>, member: &str| {
         let Some(name) = name else { return Ok(None) };
         let found = header.iter().position(|column| column.trim() == name);
@@ -163,10 +264,18 @@ fn keep(records: &mut Vec<Line>, line: usize, cells: Vec<String>) {
     }
 }
 
-fn json(text: &str, columns: &Columns) -> Result<Vec<Row>, Problem> {
-    let value: Value = serde_json::from_str(text)
-        .map_err(|error| wrong("/export", format!("it is no JSON: {error}")))?;
-    let list = match &value {
+fn no_header() -> Problem {
+    wrong("/export", "it has no header".to_owned())
+}
+
+fn parsed(text: &str) -> Result<Value, Problem> {
+    serde_json::from_str(text.trim_start_matches('\u{feff}'))
+        .map_err(|error| wrong("/export", format!("it is no JSON: {error}")))
+}
+
+/// The one list that a text is, or has.
+fn listed(value: &Value) -> Result<&Vec<Value>, Problem> {
+    let list = match value {
         Value::Array(list) => Some(list),
         Value::Object(members) => {
             let mut lists = members.values().filter_map(Value::as_array);
@@ -174,13 +283,13 @@ fn json(text: &str, columns: &Columns) -> Result<Vec<Row>, Problem> {
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
     };
-    let no_list = || {
-        wrong(
-            "/export",
-            "it is no list of rows, nor an object with one".to_owned(),
-        )
-    };
-    let rows = list.ok_or_else(no_list)?.iter().zip(1..).map(|(row, no)| {
+    let rule = "it is no list of rows, nor an object with one";
+    list.ok_or_else(|| wrong("/export", rule.to_owned()))
+}
+
+fn json(text: &str, columns: &Columns) -> Result<Vec<Row>, Problem> {
+    let value = parsed(text)?;
+    let rows = listed(&value)?.iter().zip(1..).map(|(row, no)| {
         let members = row.as_object();
         let members = members.ok_or_else(|| wrong("/export", format!("row {no} is no object")))?;
         let cell = |name: &Option<String>| name.as_ref().and_then(|name| member(members, name));
@@ -308,6 +417,27 @@ mod tests {
             assert_eq!(rows[0].reference.as_deref(), Some("r-1"));
             assert!(rows[0].cells.contains(&"r-1".to_owned()));
         }
+    }
+
+    #[test]
+    fn columns_are_guessed_by_what_they_are_called() {
+        let csv = "\u{feff}Ticket ID;External-Reference;Subject;Priority\n1;2;3;4\n";
+        let names = headings(csv, Form::guessed(csv)).unwrap();
+        let guessed = Columns::guessed(&names);
+        assert_eq!(guessed.receipt.as_deref(), Some("Ticket ID"));
+        assert_eq!(guessed.reference.as_deref(), Some("External-Reference"));
+        assert_eq!(
+            (guessed.subject.as_deref(), guessed.at),
+            (Some("Subject"), None)
+        );
+        let json = r#" {"tickets": [{"id": 1, "created_at": 2}]}"#;
+        let guessed = Columns::guessed(&headings(json, Form::guessed(json)).unwrap());
+        assert_eq!(
+            (guessed.receipt.as_deref(), guessed.at.as_deref()),
+            (Some("id"), Some("created_at"))
+        );
+        assert!(headings("[]", Form::Json).unwrap().is_empty());
+        assert!(headings("", Form::Csv).is_err() && headings("1", Form::Json).is_err());
     }
 
     #[test]

@@ -192,7 +192,7 @@ pub(super) async fn sign_in(State(app): State<App>, request: Request) -> Reply {
         let read = async {
             same_origin(&parts.headers)?;
             let bytes = bytes(&parts.headers, &mut body, app.limits()).await?;
-            Form::of_body(&parts.headers, &bytes)
+            Form::of_body(&parts.headers, bytes.into()).await
         };
         let form = match read.await {
             Ok(form) => form,
@@ -232,7 +232,10 @@ pub(super) async fn sign_out(State(app): State<App>, request: Request) -> Reply 
             same_origin(&parts.headers)?;
             let (_, session) = who(&app, &asked, &parts.headers).await?;
             let bytes = bytes(&parts.headers, &mut body, app.limits()).await?;
-            own_form(&session, &Form::of_body(&parts.headers, &bytes)?)?;
+            own_form(
+                &session,
+                &Form::of_body(&parts.headers, bytes.into()).await?,
+            )?;
             let engine = app.factum().engine();
             Ok(engine.close_session(&session.id, "signed out").await?)
         };

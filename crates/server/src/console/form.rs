@@ -1,13 +1,23 @@
 //! What a form sends, and what stands in an address: pairs of a name and a text.
 
+use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Uri, header};
 use factum::Code;
+use multer::Multipart;
 
 use crate::incoming::said;
 use crate::reply::Failure;
 
 /// The media type of forms.
 const FORM: &str = "application/x-www-form-urlencoded";
+/// And of those with a file.
+const FORM_WITH_FILES: &str = "multipart/form-data";
+
+fn unread(member: &str, why: &dyn std::error::Error) -> Failure {
+    let remedy = "send texts in UTF-8; a spreadsheet saves a list as \"CSV UTF-8\"";
+    let rule = format!("the form cannot be read: {why}");
+    Failure::new(Code::WrongType, member, rule, remedy)
+}
 
 /// Pairs, in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,17 +29,21 @@ impl Form {
         Self::read(uri.query().unwrap_or_default().as_bytes())
     }
 
-    /// Of a form's body. Other media types could be sent by a page of another site without its browser asking here first.
-    pub(super) fn of_body(headers: &HeaderMap, bytes: &[u8]) -> Result<Self, Failure> {
+    /// Of a form's body, with files or without. Other media types could be sent by a page of another site without its browser asking
+    /// here first.
+    pub(super) async fn of_body(headers: &HeaderMap, bytes: Bytes) -> Result<Self, Failure> {
         let kind = headers.get(header::CONTENT_TYPE);
         let kind = kind
             .and_then(|value| value.to_str().ok())
             .unwrap_or_default();
+        if let Ok(boundary) = multer::parse_boundary(kind) {
+            return Self::of_parts(bytes, boundary).await;
+        }
         let essence = kind.split(';').next().unwrap_or_default().trim();
         if essence.eq_ignore_ascii_case(FORM) {
-            return Ok(Self::read(bytes));
+            return Ok(Self::read(&bytes));
         }
-        let rule = format!("a form is sent as {FORM}, not as {essence:?}");
+        let rule = format!("a form is sent as {FORM} or {FORM_WITH_FILES}, not as {essence:?}");
         let remedy = "use the console's own form, or the HTTP API under /v1";
         Err(Failure::new(
             Code::WrongMediaType,
@@ -37,6 +51,20 @@ impl Form {
             rule,
             remedy,
         ))
+    }
+
+    /// Files are texts here: what is no UTF-8 is no text.
+    async fn of_parts(bytes: Bytes, boundary: String) -> Result<Self, Failure> {
+        let mut parts = Multipart::new(Body::from(bytes).into_data_stream(), boundary);
+        let mut pairs = Vec::new();
+        while let Some(part) = parts.next_field().await.map_err(|why| unread("", &why))? {
+            let name = part.name().unwrap_or_default().to_owned();
+            let member = format!("/{name}");
+            let value = part.bytes().await.map_err(|why| unread(&member, &why))?;
+            let value = String::from_utf8(value.into()).map_err(|why| unread(&member, &why))?;
+            pairs.push((name, value));
+        }
+        Ok(Self(pairs))
     }
 
     fn read(bytes: &[u8]) -> Self {
@@ -97,17 +125,37 @@ mod tests {
         assert_eq!(next, "q=a%26b&before=act+1");
     }
 
-    #[test]
-    fn only_forms_are_read_as_forms() {
+    async fn sent(kind: &str, body: &'static str) -> Result<Form, Failure> {
+        let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, kind.parse().unwrap())]);
+        Form::of_body(&headers, Bytes::from(body)).await
+    }
+
+    #[tokio::test]
+    async fn only_forms_are_read_as_forms() {
         for (kind, right) in [
             (FORM, true),
             ("application/x-www-form-urlencoded; charset=UTF-8", true),
             ("text/plain", false),
             ("application/json", false),
+            ("multipart/form-data", false),
         ] {
-            let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, kind.parse().unwrap())]);
-            assert_eq!(Form::of_body(&headers, b"a=b").is_ok(), right, "{kind}");
+            assert_eq!(sent(kind, "a=b").await.is_ok(), right, "{kind}");
         }
-        assert!(Form::of_body(&HeaderMap::new(), b"a=b").is_err());
+        let bare = Form::of_body(&HeaderMap::new(), Bytes::from("a=b")).await;
+        assert!(bare.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_file_is_a_text_among_the_others() {
+        let kind = "multipart/form-data; boundary=x";
+        let body = "--x\r\nContent-Disposition: form-data; name=\"form\"\r\n\r\nsecret\r\n--x\r\n\
+                    Content-Disposition: form-data; name=\"file\"; filename=\"a.csv\"\r\nContent-Type: text/csv\r\n\r\nid\n1\n\r\n--x--\r\n";
+        let form = sent(kind, body).await.unwrap();
+        assert_eq!(
+            (form.text("form"), form.text("file")),
+            (Some("secret"), Some("id\n1"))
+        );
+        let cut = body.get(..100).unwrap();
+        assert!(sent(kind, cut).await.is_err());
     }
 }

@@ -11,11 +11,14 @@ mod approvals;
 mod assets;
 mod door;
 mod form;
+mod incident;
 mod known;
 mod live;
+mod matching;
 mod overview;
 mod page;
 mod places;
+mod plan;
 mod review;
 mod rule;
 mod talks;
@@ -67,6 +70,9 @@ routes! {
     Review GET "/review" Review;
     Live GET "/live" Events;
     CheckMany POST "/review/check-again" CheckMany;
+    Incident GET "/review/incident" Incident;
+    Match POST "/review/match" Match;
+    Plan POST "/review/plan" Verdicts;
     Actions GET "/actions" List;
     Action GET "/actions/{id}" Status;
     Verdict POST "/actions/{id}/verdict" Verdict;
@@ -186,7 +192,7 @@ async fn visited(
     if visit.route.method() == Method::POST {
         door::same_origin(&parts.headers)?;
         let bytes = bytes(&parts.headers, &mut body, app.limits()).await?;
-        visit.form = Form::of_body(&parts.headers, &bytes)?;
+        visit.form = Form::of_body(&parts.headers, bytes.into()).await?;
         door::own_form(&visit.session, &visit.form)?;
     }
     match visit.route {
@@ -194,6 +200,9 @@ async fn visited(
         Route::Review => review::queue(app, &visit).await,
         Route::Live => live::open(app, &visit).await,
         Route::CheckMany => review::check_many(app, &visit).await,
+        Route::Incident => incident::show(app, &visit).await,
+        Route::Match => matching::show(app, &visit).await,
+        Route::Plan => plan::decide(app, &visit).await,
         Route::Actions => actions::list(app, &visit).await,
         Route::Action => action::show(app, &visit).await,
         Route::Verdict => rule::verdict(app, &visit).await,
@@ -240,6 +249,7 @@ macro_rules! said {
 
 said! {
     Ruled "ruled" "Your verdict is recorded.";
+    RuledAll "ruled-all" "All of these verdicts are recorded.";
     Proposed "proposed" "Your verdict waits for a second person, who has to say the same.";
     Taken "taken" "It is yours: nobody else touches it, the machine included.";
     GivenBack "given-back" "It is given back.";

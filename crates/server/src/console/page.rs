@@ -246,7 +246,7 @@ pub(super) async fn set_theme(State(app): State<App>, request: Request) -> Reply
         let (parts, mut body) = request.into_parts();
         door::same_origin(&parts.headers)?;
         let bytes = bytes(&parts.headers, &mut body, app.limits()).await?;
-        let form = Form::of_body(&parts.headers, &bytes)?;
+        let form = Form::of_body(&parts.headers, bytes.into()).await?;
         let word = form.text("theme").unwrap_or_default();
         let kept = match Theme::from_word(word) {
             Some(theme) => format!("{THEME_COOKIE}={}; Max-Age=31536000", theme.word()),

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use askama::Template;
-use factum::core::{Fact, Step, Timestamp};
-use factum::{ActionId, Incident, Problem, Record};
+use factum::core::{Step, Timestamp};
+use factum::{ActionId, Incident, Record};
 
+use super::incident::{Asked, Cluster, clusters};
 use super::known::question;
 use super::page::{Shell, wrong};
 use super::words::{When, clock, length};
@@ -14,8 +15,8 @@ use crate::app::App;
 use crate::reply::{Failure, Reply};
 use crate::review::urgency;
 
-/// Items of a page. Whoever has cleared them finds the next ones in their place.
-const ITEMS_MAX: usize = 100;
+/// Items of a page.
+const ITEMS_MAX: usize = 50;
 
 #[derive(Template)]
 #[template(path = "review.html")]
@@ -24,6 +25,16 @@ struct Page {
     items: Vec<Item>,
     /// More wait than are shown.
     waiting: usize,
+    /// This very page.
+    here: String,
+    /// More wait than were looked at.
+    more: bool,
+    /// What hangs together, while everything is shown.
+    incidents: Vec<Cluster>,
+    /// How many come before these, and the addresses of the pages beside this one.
+    before: usize,
+    earlier: Option<String>,
+    later: Option<String>,
     places: Vec<Place>,
     destination: String,
 }
@@ -81,9 +92,10 @@ impl Window {
 pub(super) async fn queue(app: &App, visit: &Visit) -> Result<Reply, Failure> {
     let destination = visit.query.text("destination").unwrap_or_default();
     let engine = app.factum().engine();
-    let all = engine
-        .waiting_for_people(&visit.caller, &Incident::default())
+    let (all, more) = engine
+        .newest_waiting(&visit.caller, &Incident::default())
         .await?;
+    let incidents = clusters(&all);
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for record in &all {
         *counts.entry(place_of(record)).or_default() += 1;
@@ -94,15 +106,29 @@ pub(super) async fn queue(app: &App, visit: &Visit) -> Result<Reply, Failure> {
         .collect();
     let waiting = found.len();
     found.sort_by_cached_key(|record| urgency(app, record));
-    found.truncate(ITEMS_MAX);
-    let mut items = Vec::with_capacity(found.len());
-    for record in &found {
+    let page: usize = visit
+        .query
+        .text("page")
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(1);
+    let last = waiting.div_ceil(ITEMS_MAX).max(1);
+    let page = page.clamp(1, last);
+    let before = (page - 1) * ITEMS_MAX;
+    let at = |page: usize| format!("/review?{}", visit.query.with("page", &page.to_string()));
+    let mut items = Vec::with_capacity(ITEMS_MAX);
+    for record in found.iter().skip(before).take(ITEMS_MAX) {
         items.push(item(app, visit, record).await?);
     }
     shown(&Page {
         shell: visit.shell("/review"),
         items,
         waiting,
+        here: at(page),
+        more,
+        incidents,
+        before,
+        earlier: (page > 1).then(|| at(page - 1)),
+        later: (page < last).then(|| at(page + 1)),
         places: counts
             .into_iter()
             .map(|(name, count)| Place {
@@ -120,22 +146,18 @@ pub(super) fn place_of(record: &Record) -> String {
     factum::destination::own_name(&scope.tenant, &scope.destination).to_owned()
 }
 
-/// Since when a person is needed: since a record says so, or since the answer that it follows from.
-pub(super) async fn needed_since(app: &App, record: &Record) -> Result<Timestamp, Problem> {
-    let evidence = app.factum().engine().evidence(record.id()).await?;
-    let opened = evidence
-        .iter()
-        .rev()
-        .find(|one| matches!(one.fact, Fact::ReviewOpened { .. }));
-    let since = opened.or(evidence.last()).map(|one| one.at);
-    Ok(since.unwrap_or(record.action.intent.submitted_at))
+/// Since when a person is needed: since a record says so, or else since the last request that nobody knows the end of.
+fn needed_since(record: &Record) -> Timestamp {
+    let opened = record.known.waits_for_a_person_since();
+    let since = opened.or(record.known.marked_at().max());
+    since.unwrap_or(record.action.intent.submitted_at)
 }
 
 async fn item(app: &App, visit: &Visit, record: &Record) -> Result<Item, Failure> {
     let engine = app.factum().engine();
     let now = engine.now();
     let (status, next) = engine.assess(record);
-    let since = needed_since(app, record).await?;
+    let since = needed_since(record);
     let place = engine.whereabouts(record).await;
     let destination = place_of(record);
     let proposed = engine.proposed_verdict(record).await?;
@@ -174,6 +196,12 @@ pub(super) async fn check_many(app: &App, visit: &Visit) -> Result<Reply, Failur
             .parse()
             .map_err(|_| wrong("/action", "it names no action", "open the queue again"))?;
         ids.push(id);
+    }
+    if visit.form.text("all").is_some() {
+        let incident = Asked::read(&visit.form).incident()?;
+        let engine = app.factum().engine();
+        let waiting = engine.waiting_for_people(&visit.caller, &incident).await?;
+        ids = waiting.iter().map(Record::id).collect();
     }
     if ids.is_empty() {
         let remedy = "go back, and choose some of the queue";

@@ -11,12 +11,11 @@ use super::review::place_of;
 use super::words::{Chip, consequence};
 use super::{Route, Said, Visit, done, shown};
 use crate::app::App;
-use crate::incoming::who;
 use crate::reply::{Failure, Reply};
 use crate::review::{VERDICTS, ruling};
 
 /// The longest reason, and the longest receipt, in characters.
-const WHY_MAX: usize = 2_000;
+pub(super) const WHY_MAX: usize = 2_000;
 const RECEIPT_MAX: usize = 500;
 
 /// A verdict that may be given, and what follows from it.
@@ -36,7 +35,13 @@ pub(super) fn choices(record: &Record, place: &Whereabouts, destination: &str) -
         .collect()
 }
 
-fn choice(word: &str, record: &Record, place: &Whereabouts, destination: &str) -> Option<Choice> {
+/// One of them, by its word; none where there is no such verdict.
+pub(super) fn choice(
+    word: &str,
+    record: &Record,
+    place: &Whereabouts,
+    destination: &str,
+) -> Option<Choice> {
     let kind = place.kind.as_deref().unwrap_or("effect");
     let word = VERDICTS.iter().copied().find(|known| *known == word)?;
     let (title, causes, final_word) = match word {
@@ -154,11 +159,7 @@ pub(super) async fn verdict(app: &App, visit: &Visit) -> Result<Reply, Failure> 
     let (factum, caller) = (app.factum().clone(), visit.caller.clone());
     let ruled = app
         .to_its_end(async move {
-            let by = caller.principal.clone();
-            let person = Person {
-                by: &by,
-                who: who(&caller, &by),
-            };
+            let person = Person::named(&caller.principal);
             let engine = factum.engine();
             engine
                 .rule_on_seen(id, wish.seen, wish.ruling, person, &wish.why)
@@ -218,11 +219,8 @@ pub(super) async fn work_on(app: &App, visit: &Visit) -> Result<Reply, Failure> 
     };
     let said = app
         .to_its_end(async move {
-            let by = caller.principal.clone();
-            let person = Person {
-                by: &by,
-                who: who(&caller, &by),
-            };
+            let by = &caller.principal;
+            let person = Person::named(by);
             let engine = factum.engine();
             Ok(match route {
                 Route::Take => engine.take_item(id, person).await.map(|_| Said::Taken)?,
@@ -230,11 +228,8 @@ pub(super) async fn work_on(app: &App, visit: &Visit) -> Result<Reply, Failure> 
                     .release_item(id, person)
                     .await
                     .map(|_| Said::GivenBack)?,
-                Route::Note => engine
-                    .note_item(id, &by, &note)
-                    .await
-                    .map(|_| Said::Noted)?,
-                _ => engine.check_again(id, &by).await.map(|_| Said::Asked)?,
+                Route::Note => engine.note_item(id, by, &note).await.map(|_| Said::Noted)?,
+                _ => engine.check_again(id, by).await.map(|_| Said::Asked)?,
             })
         })
         .await?;

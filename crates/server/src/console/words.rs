@@ -1,5 +1,6 @@
 //! Words and signs that several pages have: states, times, lengths of time, and what a permission or an operation is called.
 
+use factum::Record;
 use factum::core::evidence::PermissionKind;
 use factum::core::promise::Consequence;
 use factum::core::{Span, State, Timestamp};
@@ -45,6 +46,18 @@ impl When {
             shown: format!("{day} {seconds} UTC"),
         }
     }
+}
+
+/// What an action is called on a page: by its summary, its subject, or else its key.
+pub(super) fn title_of(record: &Record) -> String {
+    let content = &record.action.content;
+    let own = content.summary.as_ref().or(content.subject.as_ref());
+    own.map_or_else(|| key_of(record), Clone::clone)
+}
+
+/// The caller's own name for an action.
+pub(super) fn key_of(record: &Record) -> String {
+    factum::identity_text(&record.action.identity)
 }
 
 /// The clock time of an instant, in UTC: `14:02:11`.

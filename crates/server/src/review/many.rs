@@ -87,7 +87,7 @@ pub(crate) const INCIDENT: Doc = Doc {
 pub(crate) const VERDICTS_MAX: usize = 500;
 
 /// How far apart a destination's idea of when something was made may lie from ours, where nothing is said.
-const WITHIN_S: u64 = 300;
+pub(crate) const WITHIN_S: u64 = 300;
 
 /// The longest that a row may lie beside an action, in seconds: thirty days.
 pub(crate) const WITHIN_MAX_S: u64 = 30 * 86_400;

@@ -78,14 +78,7 @@ impl Driver {
             address: self.address,
             session,
         };
-        let scheme = if kind.dark { "dark" } else { "light" };
-        let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
-        browser
-            .devtools(
-                "Emulation.setEmulatedMedia",
-                json!({ "features": features }),
-            )
-            .await;
+        browser.prefers(kind.dark).await;
         browser
     }
 }
@@ -105,6 +98,14 @@ impl Browser {
     pub(crate) async fn devtools(&self, name: &str, params: Value) -> Value {
         self.post("/goog/cdp/execute", &json!({"cmd": name, "params": params}))
             .await
+    }
+
+    /// Has pages look dark, or light.
+    pub(crate) async fn prefers(&self, dark: bool) {
+        let scheme = if dark { "dark" } else { "light" };
+        let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
+        let params = json!({ "features": features });
+        self.devtools("Emulation.setEmulatedMedia", params).await;
     }
 
     pub(crate) async fn open(&self, address: &str) {
@@ -194,7 +195,10 @@ impl Browser {
         let Some(body) = body else {
             return String::new();
         };
-        let text = self.get(&format!("/element/{body}/text")).await;
+        // The page may be another one by now: then there is nothing to read yet.
+        let path = format!("/session/{}/element/{body}/text", self.session);
+        let text = tried(self.address, "GET", &path, &Value::Null).await;
+        let text = text.unwrap_or_default();
         text.as_str().unwrap_or_default().to_owned()
     }
 
@@ -228,11 +232,16 @@ impl Browser {
         }
     }
 
-    /// Draws the whole page, so wide, into a file.
-    pub(crate) async fn draw(&self, width: u32, file: &PathBuf) {
+    /// Makes the window so wide.
+    pub(crate) async fn is_wide(&self, width: u32) {
         let size = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false});
         self.devtools("Emulation.setDeviceMetricsOverride", size)
             .await;
+    }
+
+    /// Draws the whole page, so wide, into a file.
+    pub(crate) async fn draw(&self, width: u32, file: &PathBuf) {
+        self.is_wide(width).await;
         let metrics = self.devtools("Page.getLayoutMetrics", json!({})).await;
         let height = metrics["cssContentSize"]["height"]
             .as_f64()
@@ -251,8 +260,19 @@ impl Browser {
     }
 }
 
-/// One command of the protocol.
+/// One command of the protocol, which has to be carried out.
 async fn command(address: SocketAddr, method: &str, path: &str, body: &Value) -> Value {
+    let done = tried(address, method, path, body).await;
+    done.unwrap_or_else(|why| panic!("{method} {path}: {why:#}"))
+}
+
+/// One command of the protocol, or why it was not carried out.
+async fn tried(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    body: &Value,
+) -> Result<Value, Value> {
     let body = if body.is_null() {
         String::new()
     } else {
@@ -270,8 +290,12 @@ async fn command(address: SocketAddr, method: &str, path: &str, body: &Value) ->
     let answered = timeout(PATIENCE, whole(&mut stream)).await;
     let (head, body) = answered.unwrap_or_else(|_| panic!("{method} {path} is not answered"));
     let json: Value = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {body}"));
-    assert!(head.contains(" 200 "), "{method} {path}: {json:#}");
-    json["value"].clone()
+    let value = json["value"].clone();
+    if head.contains(" 200 ") {
+        Ok(value)
+    } else {
+        Err(value)
+    }
 }
 
 /// An answer's head and body. Its sender says how long the body is, and keeps the connection.

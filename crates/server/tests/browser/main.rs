@@ -3,6 +3,7 @@
 //! These tests need Chromium and chromedriver, so they run only when they are asked for: the step "console" of `./test` installs both.
 
 mod driver;
+mod incident;
 mod pages;
 mod scene;
 
@@ -16,11 +17,11 @@ use factum::directory::Scope;
 const CANARY: &str = "\"'><script>window.caught = 1</script><img src=x onerror=\"window.caught = 1\"><svg onload=\"window.caught = 1\">";
 
 /// Acts, and is not heard.
-const LOST: &str = "close_fin,class=effect";
+pub(crate) const LOST: &str = "close_fin,class=effect";
 /// Does nothing, and is not heard either.
 const NOT_DONE: &str = "close_after_read,class=effect";
 
-async fn sign_in(browser: &Browser, scene: &Scene, token: &str) {
+pub(crate) async fn sign_in(browser: &Browser, scene: &Scene, token: &str) {
     browser.open(&scene.at("/sign-in")).await;
     browser.type_in("#token", token).await;
     browser.click("button.primary").await;

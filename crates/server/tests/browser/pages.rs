@@ -1,7 +1,7 @@
 //! Every page: that axe-core finds nothing on it, and how it looks.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -19,6 +19,7 @@ pub(crate) fn all(action: &str, proposal: &str, talk: &str) -> Vec<String> {
     vec![
         "/overview".to_owned(),
         "/review".to_owned(),
+        "/review/incident?destination=helpdesk".to_owned(),
         format!("/actions/{action}"),
         "/actions".to_owned(),
         "/approvals".to_owned(),
@@ -123,14 +124,49 @@ async fn finds_nothing(browser: &Browser, axe: &str, page: &str) {
     assert_eq!(found, Value::Array(Vec::new()), "{page}: {found:#}");
 }
 
+/// Where pictures are drawn to, if anybody wants some.
+fn folder() -> Option<PathBuf> {
+    let folder = PathBuf::from(std::env::var_os("PICTURES")?);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    Some(folder)
+}
+
+/// Looks at a page that has no address of its own: what axe-core says, and how it looks, where either is asked for.
+pub(crate) async fn looked_at(browser: &Browser, name: &str) {
+    let axe = std::env::var_os("AXE").map(|axe| std::fs::read_to_string(axe).expect("it is read"));
+    for dark in [false, true] {
+        browser.prefers(dark).await;
+        if let Some(axe) = &axe {
+            finds_nothing(browser, axe, name).await;
+        }
+        drawn(browser, name, dark).await;
+    }
+    browser.prefers(false).await;
+}
+
+/// Draws a page at each width, where pictures are wanted; at none is it wider than its window.
+async fn drawn(browser: &Browser, name: &str, dark: bool) {
+    let theme = if dark { "dark" } else { "light" };
+    for width in WIDTHS {
+        match folder() {
+            Some(folder) => {
+                let file = folder.join(format!("{name}-{theme}-{width}.png"));
+                browser.draw(width, &file).await;
+            }
+            None => browser.is_wide(width).await,
+        }
+        let across = "return document.documentElement.scrollWidth - innerWidth";
+        assert_eq!(
+            browser.run(across).await,
+            0,
+            "{name} at {width} is wider than the window"
+        );
+    }
+}
+
 #[tokio::test]
 #[ignore = "needs Chromium and chromedriver"]
 async fn pictures_of_every_page() {
-    let folder = std::env::var_os("PICTURES").map_or_else(
-        || Path::new(env!("CARGO_TARGET_TMPDIR")).join("console"),
-        PathBuf::from,
-    );
-    std::fs::create_dir_all(&folder).expect("a folder");
     let driver = Driver::start().await;
     let (scene, pages) = furnished().await;
     for dark in [false, true] {
@@ -143,23 +179,15 @@ async fn pictures_of_every_page() {
         sign_in(&browser, &scene, TOKEN).await;
         for page in &pages {
             browser.open(&scene.at(page)).await;
-            for width in WIDTHS {
-                let name = match page.as_str() {
-                    "/actions/act_none" => "problem".to_owned(),
-                    page => page.split('_').next().unwrap_or_default().replace('/', "-"),
-                };
-                let theme = if dark { "dark" } else { "light" };
-                let file = folder.join(format!("{}-{theme}-{width}.png", name.trim_matches('-')));
-                browser.draw(width, &file).await;
-                let across = "return document.documentElement.scrollWidth - innerWidth";
-                assert_eq!(
-                    browser.run(across).await,
-                    0,
-                    "{page} at {width} is wider than the window"
-                );
-            }
+            let name = match page.as_str() {
+                "/actions/act_none" => "problem".to_owned(),
+                page => {
+                    let name = page.split(['_', '?']).next().unwrap_or_default();
+                    name.trim_matches('/').replace('/', "-")
+                }
+            };
+            drawn(&browser, &name, dark).await;
         }
         browser.close().await;
     }
-    println!("pictures are in {}", folder.display());
 }

@@ -121,6 +121,37 @@ impl Scene {
         status.state.to_owned()
     }
 
+    /// The destination's own list of what exists there, as a person exports it: its number, our reference, and what it is about.
+    pub(crate) fn export(&self) -> String {
+        let rows = self.testbed.ledger().rows(&Filter::default());
+        let mut lines: Vec<String> = rows
+            .into_iter()
+            .filter_map(|row| Some(format!("{};{};{}", row.id?, row.reference?, row.business)))
+            .collect();
+        lines.sort();
+        lines.dedup();
+        format!("Ticket;External reference;Subject\n{}\n", lines.join("\n"))
+    }
+
+    /// Requests that arrived in all.
+    pub(crate) fn deliveries(&self) -> u64 {
+        let counts = self.testbed.ledger().counts(&Filter::default());
+        counts.deliveries
+    }
+
+    /// Waits until an action stands so.
+    pub(crate) async fn comes_to(&self, id: &str, wanted: &str) {
+        let until = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            let state = self.state(id).await;
+            if state == wanted {
+                return;
+            }
+            assert!(tokio::time::Instant::now() < until, "{id} stays {state}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
     /// Makes a principal with a token.
     pub(crate) async fn token(
         &self,

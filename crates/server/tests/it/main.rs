@@ -10,12 +10,14 @@
 mod agree;
 mod approvals;
 mod authority;
+mod browsing;
 mod callbacks;
 mod cancel;
 mod client;
 mod compatible;
 mod conforms;
 mod console;
+mod console_many;
 mod conversations;
 mod crossing;
 mod document;

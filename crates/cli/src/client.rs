@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
-use hyper::{Method, Request};
+use hyper::{HeaderMap, Method, Request};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
@@ -62,6 +62,8 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     /// The body; null where there is none.
     pub(crate) body: Bytes,
+    /// The headers.
+    pub(crate) headers: HeaderMap,
 }
 
 impl Call {
@@ -201,7 +203,8 @@ impl Client {
             .await
             .map_err(|error| lost(&error))?;
         let status = answer.status().as_u16();
-        let kind = answer.headers().get(CONTENT_TYPE);
+        let headers = answer.headers().clone();
+        let kind = headers.get(CONTENT_TYPE);
         let streams = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
         let mut body = answer.into_body();
         let mut whole = Vec::new();
@@ -219,7 +222,11 @@ impl Client {
             }
         }
         let body = Bytes::from(whole);
-        Ok(Answer { status, body })
+        Ok(Answer {
+            status,
+            body,
+            headers,
+        })
     }
 
     async fn exchange(&self, call: Call) -> Result<Answer, Failure> {
@@ -244,6 +251,7 @@ impl Client {
             .await
             .map_err(|error| self.lost(&chain(&error)))?;
         let status = answer.status().as_u16();
+        let headers = answer.headers().clone();
         let body = Limited::new(answer.into_body(), ANSWER_MAX).collect().await;
         let body = body
             .map_err(|error| self.lost(&error.to_string()))?
@@ -254,7 +262,11 @@ impl Client {
                 .unwrap_or_else(std::sync::PoisonError::into_inner)
                 .push(sender);
         }
-        Ok(Answer { status, body })
+        Ok(Answer {
+            status,
+            body,
+            headers,
+        })
     }
 
     fn request(&self, call: &Call) -> Result<Request<Full<Bytes>>, Failure> {

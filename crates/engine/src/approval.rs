@@ -86,6 +86,16 @@ impl Default for ApprovalPolicy {
 }
 
 impl ApprovalPolicy {
+    /// Every submission needs one, from whoever has the scope, who asked included.
+    #[must_use]
+    pub fn always() -> Self {
+        Self {
+            required: Required::Always,
+            own: true,
+            ..Self::default()
+        }
+    }
+
     /// Whether a submission of this principal needs an approval.
     #[must_use]
     pub fn needs_one(&self, principal: &str, moved: Option<&Moved>) -> bool {

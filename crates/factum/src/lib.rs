@@ -84,6 +84,7 @@ pub use factum_core as core;
 use factum_core::Timestamp;
 pub use factum_core::evidence::{Receipt, Ruling};
 pub use factum_core::{ActionId, Permission, ProposalId, State};
+pub use factum_engine::approval::ApprovalPolicy;
 pub use factum_engine::canonical;
 pub use factum_engine::cloud_event;
 pub use factum_engine::proposal::ProposalState;

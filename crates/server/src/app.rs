@@ -15,6 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::limits::Limits;
 use crate::mcp::gateway::Gateway;
+use crate::mcp::questions::Questions;
 use crate::metrics;
 use crate::openapi;
 use crate::rates::Rates;
@@ -45,6 +46,8 @@ struct Inner {
     open_metrics: AtomicBool,
     /// Other MCP servers whose tools are carried.
     gateway: Option<Gateway>,
+    /// What people at MCP clients are asked just now.
+    questions: Questions,
 }
 
 impl App {
@@ -100,6 +103,7 @@ impl App {
             streams: Arc::new(Semaphore::new(streams)),
             open_metrics: AtomicBool::new(false),
             gateway,
+            questions: Questions::default(),
         };
         Self {
             inner: Arc::new(inner),
@@ -115,6 +119,11 @@ impl App {
     /// The servers whose tools are carried, where this is a gateway.
     pub(crate) fn gateway(&self) -> Option<&Gateway> {
         self.inner.gateway.as_ref()
+    }
+
+    /// What people at MCP clients are asked just now.
+    pub(crate) fn questions(&self) -> &Questions {
+        &self.inner.questions
     }
 
     /// The bounds.

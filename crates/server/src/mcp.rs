@@ -14,7 +14,9 @@ mod listen;
 mod looks;
 mod people;
 mod perform;
+pub(crate) mod questions;
 mod resources;
+mod sessions;
 mod tasks;
 mod tools;
 mod wire;
@@ -30,6 +32,7 @@ use crate::app::{App, Shown};
 use asked::{Asked, server_info};
 use era::{Client, Era, MODERN, Meta, TASKS, negotiated, supported};
 use listen::Listening;
+use questions::Asking;
 use wire::{METHOD_NOT_FOUND, Request, RpcError};
 
 /// What a model is told about all of it.
@@ -43,6 +46,8 @@ pub(crate) enum Answer {
     Result(Value),
     /// Notifications, until it ends.
     Stream(Box<Listening>),
+    /// A question to a person, and then the result.
+    Asking(Box<Asking>),
 }
 
 #[derive(Default, Deserialize)]
@@ -78,7 +83,13 @@ pub(crate) async fn answer(
             tasks::answer(&asked, method).await?
         }
         (_, "tools/list") => tools::list(&asked).await,
-        (_, "tools/call") => tools::call(&asked).await?,
+        (_, "tools/call") => {
+            let result = tools::call(&asked).await?;
+            if questions::asks(client, &result) {
+                return Asking::answered(app, (caller, client, shown), request, result).await;
+            }
+            result
+        }
         (_, "resources/list") => resources::list(&asked).await?,
         (_, "resources/templates/list") => resources::templates(&asked),
         (_, "resources/read") => resources::read(&asked).await?,

@@ -8,7 +8,7 @@ use factum::core::evidence::Capture;
 use factum::destination::own_name;
 use factum::view::rfc3339;
 use factum::work::{HttpAnswer, Report, TicketKind, Wish, Work};
-use factum::{Code, Problem, Receipt, by_word};
+use factum::{ActionId, Code, Problem, Receipt, by_word};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -168,6 +168,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 struct WishRequest {
     destinations: Option<Vec<String>>,
     operations: Option<Vec<String>>,
+    actions: Option<Vec<String>>,
     kind: Option<String>,
     max: Option<u64>,
     lease_s: Option<u64>,
@@ -228,10 +229,25 @@ fn wish(request: WishRequest) -> Result<Wish, Failure> {
     Ok(Wish {
         destinations: names("/destinations", request.destinations)?,
         operations: names("/operations", request.operations)?,
+        actions: actions(request.actions)?,
         kind,
         limit: usize::try_from(max).unwrap_or(1),
         lease: request.lease_s.map(seconds),
     })
+}
+
+/// Actions, by their ids; null is none.
+fn actions(ids: Option<Vec<String>>) -> Result<Vec<ActionId>, Failure> {
+    let ids = ids.unwrap_or_default();
+    if ids.len() as u64 > ITEMS_MAX {
+        return Err(wrong("/actions", "it is too long", "name 100 at the most"));
+    }
+    let read = ids.iter().map(|id| {
+        let read = id.parse::<ActionId>();
+        let remedy = "use ids as submissions are answered with";
+        read.map_err(|error| wrong("/actions", &error.to_string(), remedy))
+    });
+    read.collect()
 }
 
 /// Names, each within bounds; null is none.

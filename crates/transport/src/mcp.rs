@@ -20,13 +20,15 @@ use crate::auth::Auth;
 use crate::clock::{Clock, duration};
 use crate::ended::Transport;
 use crate::error::Malformed;
-use crate::target::Target;
+use crate::target::{HttpLimits, Target};
 use http::Posts;
 use pipe::Pipe;
 use speech::Speech;
 
 pub use pipe::Command;
 
+/// A longer message is none: it is not read to its end, in bytes.
+const ANSWER_MAX: usize = 16 * 1024 * 1024;
 /// A server has this long to say which version it speaks.
 const GREETING: Duration = Duration::from_secs(60);
 /// A server that died is started again after this at the earliest.
@@ -117,7 +119,13 @@ impl Upstream {
             .find('/')
             .map_or(url.len(), |at| path_at + at);
         let (base, path) = url.split_at(path_at);
-        let target = Target::parse(base, false)?.with_auth(auth)?;
+        let limits = HttpLimits {
+            body_max_bytes: ANSWER_MAX,
+            ..HttpLimits::default()
+        };
+        let target = Target::parse(base, false)?
+            .with_limits(limits)
+            .with_auth(auth)?;
         let path = if path.is_empty() { "/" } else { path };
         Ok(Self::at(
             Place::Http(Posts::new(target, path, transport)),

@@ -14,7 +14,7 @@ use crate::exit;
 use crate::failure::Failure;
 
 /// The ways in which its tool can behave, beside doing what it is asked for.
-const BEHAVIOURS: [&str; 8] = [
+const BEHAVIOURS: [&str; 12] = [
     "done",
     "die_before",
     "die_after",
@@ -22,8 +22,17 @@ const BEHAVIOURS: [&str; 8] = [
     "twice",
     "ask",
     "garbage",
+    "both",
+    "silent",
+    "long",
+    "endless",
     "slow",
 ];
+
+/// How long a `long` result is, in bytes: longer than a gateway keeps, and short enough to be read.
+const LONG: usize = 2 * 1024 * 1024;
+/// How long the message of `endless` is, in bytes: longer than anybody reads.
+const ENDLESS: usize = 20 * 1024 * 1024;
 
 /// How long `slow` takes.
 const SLOW: Duration = Duration::from_secs(2);
@@ -71,6 +80,11 @@ impl Server {
             })),
             Some("tools/list") => Ok(json!({"tools": tools()})),
             Some("tools/call") if params["name"] == "find" => self.find(&params["arguments"]).await,
+            Some("tools/call") if params["name"] == "variables" => Ok(variables()),
+            Some("tools/call") if is(params, "silent") || is(params, "both") => {
+                self.answer_badly(&message).await;
+                return;
+            }
             Some("tools/call") => self.make(&params["arguments"]).await,
             _ => Err(json!({"code": -32_601, "message": "no such method"})),
         };
@@ -79,6 +93,16 @@ impl Server {
             Err(error) => json!({"jsonrpc": "2.0", "id": id, "error": error}),
         })
         .await;
+    }
+
+    /// Makes an effect, and answers with nothing, or with what is no response.
+    async fn answer_badly(&self, message: &Value) {
+        let arguments = &message["params"]["arguments"];
+        let made = self.act(arguments).await;
+        if is(&message["params"], "both") {
+            let both = json!({"jsonrpc": "2.0", "id": message["id"], "result": made.ok(), "error": {"code": 1, "message": "no"}});
+            self.write(&both).await;
+        }
     }
 
     /// Makes an effect, and behaves as the call says.
@@ -106,6 +130,10 @@ impl Server {
                 self.write_line("this is no message").await;
                 Ok(json!({"content": "nobody's"}))
             }
+            "long" => Ok(
+                json!({"content": [{"type": "text", "text": "x".repeat(LONG)}], "structuredContent": {"id": id}}),
+            ),
+            "endless" => Ok(json!({"content": [{"type": "text", "text": "x".repeat(ENDLESS)}]})),
             "slow" => {
                 tokio::time::sleep(SLOW).await;
                 Ok(made(&id))
@@ -151,6 +179,17 @@ impl Server {
     }
 }
 
+fn is(params: &Value, behave: &str) -> bool {
+    params["name"] == "make" && params["arguments"]["behave"] == behave
+}
+
+/// The names of what this process was told by variables.
+fn variables() -> Value {
+    let names = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned());
+    let names: Vec<String> = names.collect();
+    json!({"content": [{"type": "text", "text": names.join("\n")}]})
+}
+
 fn made(id: &str) -> Value {
     let text = json!({"id": id}).to_string();
     json!({"content": [{"type": "text", "text": text}], "structuredContent": {"id": id}})
@@ -174,6 +213,10 @@ fn tools() -> Value {
             "name": "find", "description": "Finds effects by their reference.",
             "inputSchema": {"type": "object", "properties": {"reference": {"type": "string"}}, "required": ["reference"]},
             "annotations": {"readOnlyHint": true},
+        },
+        {
+            "name": "variables", "description": "Names the variables that it was started with.",
+            "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true},
         },
     ])
 }

@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use factum_contract::base64;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::way::Way;
@@ -21,15 +23,34 @@ const LAST_WAIT: Duration = Duration::from_secs(5);
 /// A line that is longer is no message.
 const LINE_MAX: usize = 16 * 1024 * 1024;
 
+/// The header by which a client of the older era is known for one that can ask a person.
+const SESSION: &str = "mcp-session-id";
+
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// What has to be known of a message to carry it.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Message {
     id: Option<Value>,
     method: Option<String>,
-    #[serde(default)]
     params: Value,
+    /// What a response to a question of the server's says; its words are carried as they are.
+    result: Option<IgnoredAny>,
+    error: Option<IgnoredAny>,
+}
+
+impl Message {
+    /// It answers a question of the server's.
+    fn responds(&self) -> bool {
+        self.method.is_none() && (self.result.is_some() || self.error.is_some())
+    }
+}
+
+/// The way, and what the server calls this host, where it has to know it again.
+struct Carrier {
+    way: Way,
+    session: Mutex<Option<String>>,
 }
 
 /// Calls under way, by their ids.
@@ -37,7 +58,10 @@ type UnderWay = Arc<Mutex<BTreeMap<String, AbortHandle>>>;
 
 /// Carries messages until the host closes the pipe.
 pub(crate) async fn run(way: Way) -> Result<(), Failure> {
-    let way = Arc::new(way);
+    let carrier = Arc::new(Carrier {
+        way,
+        session: Mutex::default(),
+    });
     let (lines, written) = mpsc::channel(64);
     let writer = tokio::spawn(write(written));
     let mut input = BufReader::new(tokio::io::stdin());
@@ -61,7 +85,14 @@ pub(crate) async fn run(way: Way) -> Result<(), Failure> {
             continue;
         };
         if let Some(message) = received(&text, &under_way) {
-            begin(&mut calls, &way, &under_way, message, text, lines.clone());
+            begin(
+                &mut calls,
+                &carrier,
+                &under_way,
+                message,
+                text,
+                lines.clone(),
+            );
         }
     }
     drop(lines);
@@ -72,8 +103,8 @@ pub(crate) async fn run(way: Way) -> Result<(), Failure> {
     .await;
     calls.shutdown().await;
     let _ = writer.await;
-    if let Some(way) = Arc::into_inner(way) {
-        way.close().await;
+    if let Some(carrier) = Arc::into_inner(carrier) {
+        carrier.way.close().await;
     }
     Ok(())
 }
@@ -100,11 +131,7 @@ fn received(text: &str, under_way: &UnderWay) -> Option<Message> {
     }
     let Ok(message) = serde_json::from_str::<Message>(text) else {
         // The server says what is wrong with it.
-        return Some(Message {
-            id: None,
-            method: None,
-            params: Value::Null,
-        });
+        return Some(Message::default());
     };
     if message.method.as_deref() == Some("notifications/cancelled") {
         let name = message.params["requestId"].to_string();
@@ -113,25 +140,27 @@ fn received(text: &str, under_way: &UnderWay) -> Option<Message> {
         }
         return None;
     }
-    // Other notifications, and responses, ask for nothing.
-    (message.id.is_some() && message.method.is_some()).then_some(message)
+    // Other notifications ask for nothing.
+    (message.id.is_some() && (message.method.is_some() || message.responds())).then_some(message)
 }
 
 fn begin(
     calls: &mut JoinSet<()>,
-    way: &Arc<Way>,
+    carrier: &Arc<Carrier>,
     under_way: &UnderWay,
     message: Message,
     text: String,
     lines: mpsc::Sender<String>,
 ) {
-    let (way, known) = (way.clone(), under_way.clone());
-    let name = message.id.as_ref().map(Value::to_string);
+    let (carrier, known) = (carrier.clone(), under_way.clone());
+    // A response goes under an id of the server's.
+    let own = message.id.as_ref().filter(|_| !message.responds());
+    let name = own.map(Value::to_string);
     let named = name.clone();
     // Held until the call is known by its id: one that is done at once takes it out again only then.
     let mut held = locked(under_way);
     let call = calls.spawn(async move {
-        if let Some(line) = carried(&way, &message, text, &lines).await {
+        if let Some(line) = carrier.carried(&message, text, &lines).await {
             // The writer ends with the host.
             let _ = lines.send(line).await;
         }
@@ -145,27 +174,45 @@ fn begin(
 }
 
 /// The line that answers a message. Nobody there: whoever serves now is looked for once; nothing was sent, so nothing is sent twice.
-async fn carried(
-    way: &Way,
-    message: &Message,
-    text: String,
-    lines: &mpsc::Sender<String>,
-) -> Option<String> {
-    let call = call_of(message, text);
-    let mut client = way.client().await;
-    let mut outcome = once(&client, &call, lines).await;
-    if matches!(outcome, Err(Unanswered::NotSent(_))) {
-        match way.again(&client).await {
-            Ok(found) => {
-                client = found;
-                outcome = once(&client, &call, lines).await;
+impl Carrier {
+    async fn carried(
+        &self,
+        message: &Message,
+        text: String,
+        lines: &mpsc::Sender<String>,
+    ) -> Option<String> {
+        let way = &self.way;
+        let mut call = call_of(message, text);
+        if let Some(session) = self.session().clone() {
+            call = call.header(SESSION, session);
+        }
+        let mut client = way.client().await;
+        let mut outcome = once(&client, &call, lines).await;
+        if matches!(outcome, Err(Unanswered::NotSent(_))) {
+            match way.again(&client).await {
+                Ok(found) => {
+                    client = found;
+                    outcome = once(&client, &call, lines).await;
+                }
+                Err(failure) => outcome = Err(Unanswered::NotSent(failure)),
             }
-            Err(failure) => outcome = Err(Unanswered::NotSent(failure)),
+        }
+        match outcome {
+            Ok(answer) => {
+                if message.method.as_deref() == Some("initialize") {
+                    let named = answer.headers.get(SESSION).map(|name| name.to_str());
+                    *self.session() = named.and_then(Result::ok).map(str::to_owned);
+                }
+                answered(message, &answer)
+            }
+            // The question is as good as not answered.
+            Err(_) if message.responds() => None,
+            Err(unanswered) => Some(not_answered(message, unanswered)),
         }
     }
-    match outcome {
-        Ok(answer) => answered(message, &answer),
-        Err(unanswered) => Some(not_answered(message, unanswered)),
+
+    fn session(&self) -> std::sync::MutexGuard<'_, Option<String>> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -178,11 +225,22 @@ async fn once(
     client
         .once(call, |piece| {
             for line in events.read(piece) {
-                // A host that does not read loses notifications, and no more: it asks for what it missed.
-                let _ = lines.try_send(line);
+                passed_on(lines, line);
             }
         })
         .await
+}
+
+/// Passes on a line of a stream. A host that does not read loses notifications, and no more: it asks for what it missed.
+fn passed_on(lines: &mpsc::Sender<String>, line: String) {
+    let message: Message = serde_json::from_str(&line).unwrap_or_default();
+    if let Err(TrySendError::Full(line)) = lines.try_send(line)
+        && message.id.is_some()
+    {
+        let lines = lines.clone();
+        // The writer ends with the host.
+        tokio::spawn(async move { lines.send(line).await.ok() });
+    }
 }
 
 /// The request that carries a message, with the headers that repeat it.
@@ -355,6 +413,7 @@ mod tests {
             id: Some(json!(7)),
             method: Some("tools/call".to_owned()),
             params: json!({}),
+            ..Message::default()
         };
         let lost = || Failure::unavailable("the connection broke", "");
         let line = not_answered(&message, Unanswered::MaybeTaken(lost()));

@@ -35,6 +35,9 @@ pub(crate) struct Args {
     /// A tool that only reads, and is passed through; `*` at the end stands for any rest
     #[arg(long, value_name = "TOOL", conflicts_with = "file")]
     read: Vec<String>,
+    /// A tool whose calls a person approves one by one, named in the same way
+    #[arg(long, value_name = "TOOL", conflicts_with = "file")]
+    approve: Vec<String>,
     /// Pass through what the server itself calls a read
     #[arg(long, conflicts_with = "file")]
     trust_annotations: bool,
@@ -86,6 +89,7 @@ impl Args {
             url: self.url.clone(),
             bearer: self.bearer.clone(),
             read: self.read.clone(),
+            approve: self.approve.clone(),
             trust_annotations: self.trust_annotations,
             ..ServerConfig::default()
         };

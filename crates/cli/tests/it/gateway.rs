@@ -1,5 +1,7 @@
 //! The gateway, before a server that acts at the testbed and misbehaves: what really happened is read from the testbed's ledger.
 
+mod checks;
+
 use serde_json::{Value, json};
 
 use crate::mcp::host::{ERAS, Era, Host, outcome, text};
@@ -17,7 +19,7 @@ fn wrapped(folder: &Folder, bed: &Bed, era: Era, tools: &str) -> Host {
 fn configuration(bed: &Bed, tools: &str) -> String {
     let own = env!("CARGO_BIN_EXE_factum");
     format!(
-        "[servers.bed]\ncommand = [{own:?}, \"testbed\", \"mcp\", {:?}]\nread = [\"find\"]\n{tools}\n",
+        "[servers.bed]\ncommand = [{own:?}, \"testbed\", \"mcp\", {:?}]\nread = [\"find\", \"variables\"]\n{tools}\n",
         bed.base
     )
 }
@@ -139,13 +141,19 @@ fn a_slow_tool_is_answered_early_and_is_called_once() {
 // A server that dies, errs, asks or answers nonsense after it has acted: nothing is said that is not so, and nothing is done twice.
 #[test]
 fn a_server_that_misbehaves_after_acting_leaves_it_unknown() {
-    for (at, behave) in ["die_after", "error_after", "ask", "garbage"]
-        .into_iter()
-        .enumerate()
-    {
+    let behaviours = [
+        "die_after",
+        "error_after",
+        "ask",
+        "garbage",
+        "both",
+        "silent",
+        "endless",
+    ];
+    for (at, behave) in behaviours.into_iter().enumerate() {
         let bed = Bed::start();
         let folder = Folder::new();
-        let mut host = wrapped(&folder, &bed, ERAS[at % 2], "");
+        let mut host = wrapped(&folder, &bed, ERAS[at % 2], "timeout = \"10 s\"");
         let result = host.tool("make", make("x", behave, "k"));
         assert_ne!(result["isError"], true, "{behave}: {result}");
         let rested = settled(&mut host, &result["structuredContent"]["id"]);
@@ -155,6 +163,13 @@ fn a_server_that_misbehaves_after_acting_leaves_it_unknown() {
                 result.to_string().contains("something broke"),
                 "what the tool said is passed on: {result}"
             );
+        }
+        if behave == "endless" {
+            let told = host.tool(
+                "explain_outcome",
+                json!({"id": result["structuredContent"]["id"]}),
+            );
+            assert!(text(&told).contains("more than 16777216 bytes"), "{told}");
         }
         let again = host.tool("make", make("x", behave, "k"));
         assert_eq!(outcome(&again), "needs_person", "{behave}");

@@ -52,7 +52,9 @@ impl Engine {
                     if found.len() == wish.limit {
                         break;
                     }
-                    found.extend(self.claim_one(caller, wish, destination, &row).await?);
+                    if wish.actions.is_empty() || wish.actions.contains(&row.action) {
+                        found.extend(self.claim_one(caller, wish, destination, &row).await?);
+                    }
                 }
                 if !more {
                     break;

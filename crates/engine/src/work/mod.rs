@@ -10,7 +10,9 @@ mod report;
 
 use factum_core::evidence::{PermissionKind, RequestRef};
 use factum_core::promise::LookupBy;
-use factum_core::{AttemptNo, Conditions, Epoch, Leave, Span, Step, Timestamp, due_fact, permit};
+use factum_core::{
+    ActionId, AttemptNo, Conditions, Epoch, Leave, Span, Step, Timestamp, due_fact, permit,
+};
 use factum_store::Record;
 
 pub use claim::{Ticket, TicketKind};
@@ -28,6 +30,8 @@ pub struct Wish {
     pub destinations: Vec<String>,
     /// Of these operations; of all where there are none.
     pub operations: Vec<String>,
+    /// Of these actions; of all where there are none.
+    pub actions: Vec<ActionId>,
     /// Only of this kind.
     pub kind: Option<TicketKind>,
     /// As many at the most.

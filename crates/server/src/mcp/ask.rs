@@ -1,5 +1,5 @@
-//! Questions to a person at the client's side, in the newer era: the answer comes with a repeat of the call and with what the question
-//! carried. That is sealed, ends, and counts for this caller and this very call. It may come twice: what is decided by it is decided
+//! Questions to a person at the client's side: the answer comes with a repeat of the call and with what the question carried (for the older
+//! era [`super::questions`] makes that of it). That is sealed, ends, and counts for this caller and this very call. It may come twice: what is decided by it is decided
 //! once, and both are answered with that.
 
 use factum::core::Span;
@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::asked::{Asked, ToolCall};
 
 /// An answer counts within this of its question.
-const HOLDS: Span = Span::from_secs(15 * 60);
+pub(crate) const HOLDS: Span = Span::from_secs(15 * 60);
 /// The name of the one question that a result carries.
 pub(crate) const QUESTION: &str = "decision";
 

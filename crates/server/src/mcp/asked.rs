@@ -73,6 +73,11 @@ impl Asked<'_> {
         asked.min(McpConfig::wait_max())
     }
 
+    /// Whether a person at the client's side may approve: by a token that was made for it, or because their host has started this gateway.
+    pub(crate) fn person_may_approve(&self) -> bool {
+        self.app.gateway().is_some() || super::tools::may_approve(self.caller)
+    }
+
     /// By what the host calls this very call.
     pub(crate) fn call_id(&self) -> Option<&str> {
         CALL_IDS.iter().find_map(|name| self.meta.text(name))

@@ -3,7 +3,7 @@
 //! a session: what has to outlive a request has a name in the store.
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::wire::{RpcError, UNSUPPORTED_VERSION};
 
@@ -41,7 +41,7 @@ pub(crate) struct Client {
 #[serde(default)]
 pub(crate) struct Meta {
     #[serde(rename = "_meta")]
-    pub(crate) meta: serde_json::Map<String, Value>,
+    pub(crate) meta: Map<String, Value>,
 }
 
 impl Meta {
@@ -60,7 +60,7 @@ impl Meta {
         self.meta.get(name)?.as_str()
     }
 
-    /// The client, as far as its request tells.
+    /// The client, as far as its request tells. One of the older era has said at its beginning what it can do.
     ///
     /// # Errors
     /// A version that is not spoken here, or metadata without the client's capabilities.
@@ -80,17 +80,21 @@ impl Meta {
             let why = format!("`_meta` has to say what the client can do: {CAPABILITIES}");
             return Err(RpcError::params(why));
         };
-        let form = capabilities.get("elicitation").and_then(Value::as_object);
         Ok(Client {
             era: Era::Modern,
-            // An empty object is the form alone.
-            elicits: form.is_some_and(|modes| modes.is_empty() || modes.contains_key("form")),
+            elicits: asks_by_form(capabilities),
             tasks: capabilities
                 .get("extensions")
                 .and_then(|known| known.get(TASKS))
                 .is_some_and(Value::is_object),
         })
     }
+}
+
+/// Whether a client that declares this can ask a person by a form. An empty object is the form alone.
+pub(crate) fn asks_by_form(capabilities: &Map<String, Value>) -> bool {
+    let form = capabilities.get("elicitation").and_then(Value::as_object);
+    form.is_some_and(|modes| modes.is_empty() || modes.contains_key("form"))
 }
 
 /// The version that is spoken with a client of the older era: its own where it is known, else our newest.

@@ -14,7 +14,7 @@ use std::sync::Mutex;
 
 use factum::core::{Limits, Span};
 use factum::upstream::{self, Command, EngineClock, Unasked, Upstream};
-use factum::{Builder, Factum, Operation, Problem};
+use factum::{ApprovalPolicy, Builder, Factum, Operation, Problem};
 use serde_json::{Value, json};
 
 use carrier::Tools;
@@ -49,9 +49,10 @@ impl Gateway {
     pub async fn start(config: GatewayConfig, hold: &[String]) -> Result<Self, Problem> {
         let clock = EngineClock::default();
         let mut servers = BTreeMap::new();
+        let withheld = bearers(&config);
         for (name, config) in config.servers {
             config.check(&format!("/servers/{name}"))?;
-            let upstream = upstream_of(&config, hold, &clock)?;
+            let upstream = upstream_of(&config, hold, &withheld, &clock)?;
             let server = Server {
                 upstream,
                 config,
@@ -176,15 +177,34 @@ impl Server {
             let tool = listed.iter().find(|tool| tool["name"] == *name);
             let at = format!("{at}/tools/{name}");
             let work = self.config.work(name, tool);
-            Ok((name.to_owned(), work.carried(&at, limits)?))
+            let approval = self.config.asks_first(name).then(ApprovalPolicy::always);
+            let carried = work.carried(&at, limits)?;
+            Ok((
+                name.to_owned(),
+                Operation {
+                    approval,
+                    ..carried
+                },
+            ))
         });
         operations.collect()
     }
 }
 
+/// The variables that hold tokens for servers over HTTP: they are none of what a program here has to know.
+fn bearers(config: &GatewayConfig) -> Vec<String> {
+    let references = config
+        .servers
+        .values()
+        .filter_map(|one| one.bearer.as_deref());
+    let names = references.filter_map(|reference| reference.strip_prefix("env:"));
+    names.map(str::to_owned).collect()
+}
+
 fn upstream_of(
     config: &ServerConfig,
     hold: &[String],
+    withheld: &[String],
     clock: &EngineClock,
 ) -> Result<Upstream, Problem> {
     if let Some(url) = &config.url {
@@ -195,6 +215,7 @@ fn upstream_of(
         words,
         folder: config.folder.clone(),
         variables: config.env.clone().into_iter().collect(),
+        withheld: withheld.to_vec(),
     };
     Ok(upstream::command(command, clock))
 }

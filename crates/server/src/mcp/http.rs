@@ -1,8 +1,8 @@
 //! `/mcp`: the streamable HTTP transport. Each message is a request of its own, answered with JSON, or with a stream where that was asked
-//! for. There is no session: nothing that matters lives in one, and none can run out and make a client call again.
+//! for. No session holds anything: none can run out and make a client call again.
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use factum::{Caller, Code};
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use super::wire::{
     HEADER_MISMATCH, INVALID_REQUEST, METHOD_NOT_FOUND, MISSING_CAPABILITY, Message, PARSE_ERROR,
     Request, RpcError, UNSUPPORTED_VERSION, response,
 };
-use super::{Answer, answer};
+use super::{Answer, answer, sessions};
 use crate::app::{App, Shown};
 use crate::incoming;
 use crate::reply::{Failure, Reply, json_text, with_header};
@@ -40,16 +40,33 @@ pub(crate) async fn post(
     let text = incoming::text(headers, &mut body, app.limits()).await?;
     let request = match Message::read(&text) {
         Ok(Message::Request(request)) => request,
-        Ok(Message::Notification | Message::Response) => return Ok(accepted()),
+        Ok(Message::Notification) => return Ok(accepted()),
+        Ok(Message::Response(said)) => {
+            app.questions().answered(&caller, said);
+            return Ok(accepted());
+        }
         Err((id, error)) => return Ok(written(&id, Err(error), Era::Legacy)),
     };
     let client = match client(headers, &request) {
+        Ok(client) if client.era == Era::Legacy => Client {
+            elicits: sessions::can_ask(app.factum().engine(), &caller, headers),
+            ..client
+        },
         Ok(client) => client,
         Err(error) => return Ok(written(&request.id, Err(error), Era::Modern)),
     };
     match answer(app, &caller, client, shown, &request).await {
         Ok(Answer::Stream(listening)) => Ok(stream(listening.begin())),
-        Ok(Answer::Result(result)) => Ok(written(&request.id, Ok(result), client.era)),
+        Ok(Answer::Asking(asking)) => Ok(stream(asking.begin())),
+        Ok(Answer::Result(result)) => {
+            let reply = written(&request.id, Ok(result), client.era);
+            let session = (request.method == "initialize")
+                .then(|| sessions::begun(app.factum().engine(), &caller, &request.params));
+            Ok(match session.flatten() {
+                Some(name) => with_header(reply, HeaderName::from_static(sessions::HEADER), &name),
+                None => reply,
+            })
+        }
         Err(error) => Ok(written(&request.id, Err(error), client.era)),
     }
 }
@@ -90,11 +107,7 @@ fn stream(taken: tokio::sync::mpsc::Receiver<axum::body::Bytes>) -> Reply {
     let reply = with_header(reply, header::CONTENT_TYPE, crate::events::STREAM);
     let reply = with_header(reply, header::CACHE_CONTROL, "no-store");
     // Proxies that collect answers would hold notifications back.
-    with_header(
-        reply,
-        header::HeaderName::from_static("x-accel-buffering"),
-        "no",
-    )
+    with_header(reply, HeaderName::from_static("x-accel-buffering"), "no")
 }
 
 /// A page in a browser says where it comes from, and may have been led to this machine by a name of its own. Programs say nothing.
@@ -121,7 +134,7 @@ fn origin_is_ours(app: &App, headers: &HeaderMap) -> bool {
 pub(crate) fn only_post() -> Reply {
     let error = RpcError::new(
         METHOD_NOT_FOUND,
-        "messages are posted here; there is no session, and no stream without a request",
+        "messages are posted here; no session has to be ended, and there is no stream without a request",
     );
     let reply = json_text(
         StatusCode::METHOD_NOT_ALLOWED,

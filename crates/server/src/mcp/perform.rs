@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 use super::ask::{self, Carried, QUESTION, Said};
 use super::asked::{Asked, META_KEY, ToolCall, problem_of};
+use super::sessions::random_name;
 use super::tasks;
 use super::wire::RpcError;
 use super::words::{self, Told};
@@ -130,8 +131,7 @@ pub(crate) fn key_of(
     if let Some(id) = asked.call_id() {
         return Ok(format!("call/{}/{id}", call.name));
     }
-    let mut random = [0; 16];
-    getrandom::fill(&mut random).map_err(|error| {
+    let random = random_name().map_err(|error| {
         let rule = format!("the operating system gives no random bytes: {error}");
         Problem::new(
             Code::Internal,
@@ -140,8 +140,7 @@ pub(crate) fn key_of(
             "name the intent yourself, by request_key",
         )
     })?;
-    let digits: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(format!("mcp/{digits}"))
+    Ok(format!("mcp/{random}"))
 }
 
 /// Records it, to the end even if the client goes away, or asks for the approval that it needs.
@@ -212,7 +211,7 @@ fn ask_for(asked: &Asked<'_>, call: &ToolCall, proposed: &ProposalAnswer) -> Val
     if let Some(action) = &proposed.action {
         return asked.told(words::of_status(action));
     }
-    if asked.client.elicits && super::tools::may_approve(asked.caller) {
+    if asked.client.elicits && asked.person_may_approve() {
         let carried = Carried::new(asked, call, &view.id, &view.digest);
         return ask::question(asked, &carried, ask::approval_form(&proposed.proposal));
     }
@@ -251,7 +250,7 @@ fn waits(proposed: &ProposalAnswer) -> Told {
 }
 
 /// A person has answered. What is approved is what they were shown: the proposal's digest came with the question.
-async fn decided(
+pub(crate) async fn decided(
     asked: &Asked<'_>,
     call: &ToolCall,
     state: &str,
@@ -262,7 +261,7 @@ async fn decided(
         .map_err(|why| RpcError::params(format!("requestState does not count: {why}")))?;
     let id: ProposalId = (carried.about.parse())
         .map_err(|_| RpcError::params("requestState does not count: it is about no proposal"))?;
-    if !super::tools::may_approve(asked.caller) {
+    if !asked.person_may_approve() {
         return Err(RpcError::params(
             "the token does not allow an approval any more",
         ));
@@ -306,7 +305,7 @@ async fn decided(
     }
 }
 
-/// The question was closed without an answer: it is asked again, and whoever does not answer it leaves the proposal as it is.
+/// The question was closed without an answer: in the newer era it is asked again, and whoever does not answer it leaves the proposal as it is.
 async fn ask_again(asked: &Asked<'_>, carried: Carried, id: ProposalId) -> Result<Value, RpcError> {
     let found = asked
         .app
@@ -320,7 +319,7 @@ async fn ask_again(asked: &Asked<'_>, carried: Carried, id: ProposalId) -> Resul
         action: None,
         created: false,
     };
-    if pending && asked.client.elicits {
+    if pending && asked.client.elicits && !asked.is_legacy() {
         return Ok(ask::question(
             asked,
             &carried,

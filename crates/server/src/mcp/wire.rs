@@ -28,12 +28,21 @@ pub(crate) enum Message {
     Request(Request),
     /// It does not.
     Notification,
-    /// A response to something that was never asked.
-    Response,
+    /// A response to a question of ours.
+    Response(Response),
+}
+
+/// What a client answers.
+#[derive(Debug)]
+pub(crate) struct Response {
+    /// The question's name.
+    pub(crate) id: Value,
+    /// Its result; null where it is an error.
+    pub(crate) result: Value,
 }
 
 /// A request, with its members as they were written.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Request {
     /// A string or a number, given back as it is.
     pub(crate) id: Value,
@@ -57,6 +66,7 @@ struct Envelope {
     id: Option<Value>,
     method: Option<Value>,
     params: Option<Box<RawValue>>,
+    result: Option<Value>,
 }
 
 impl RpcError {
@@ -101,7 +111,8 @@ impl Message {
             return Err(invalid(&id, "the member `jsonrpc` has to be \"2.0\""));
         }
         let Some(method) = envelope.method else {
-            return Ok(Self::Response);
+            let result = envelope.result.unwrap_or_default();
+            return Ok(Self::Response(Response { id, result }));
         };
         let Value::String(method) = method else {
             return Err(invalid(&id, "the member `method` has to be a string"));

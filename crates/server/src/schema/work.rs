@@ -47,6 +47,14 @@ fn wish() -> Value {
                 said(texts(), "Of these; of all where there are none."),
                 false,
             ),
+            (
+                "actions",
+                said(
+                    texts(),
+                    "Only these, by their ids, 100 at the most; all where there are none.",
+                ),
+                false,
+            ),
             ("kind", words(&["send", "look_up"]), false),
             (
                 "max",

@@ -145,6 +145,29 @@ async fn facts(world: &World, action: &Value) -> Vec<String> {
 }
 
 #[tokio::test]
+async fn a_claim_may_be_for_one_action_and_leaves_the_others_alone() {
+    let world = world().await;
+    let first = submit(&world, TOKEN, "plain.do", "first").await;
+    let second = submit(&world, TOKEN, "plain.do", "second").await;
+    let wish = json!({"actions": [second["id"]], "max": 10});
+    let items = claim_as(&world, TOKEN, wish).await;
+    let claimed: Vec<&Value> = items.iter().map(|item| &item["action"]).collect();
+    assert_eq!(claimed, [&second["id"]]);
+    assert_eq!(
+        claim(&world, "plain.do").await["action"],
+        first["id"],
+        "it was not held meanwhile"
+    );
+    let unread = world
+        .post("/v1/work/claim", &json!({"actions": ["act_x"]}))
+        .await;
+    assert_eq!(
+        (unread.status, &unread.json()["member"]),
+        (400, &json!("/actions"))
+    );
+}
+
+#[tokio::test]
 async fn a_worker_claims_begins_and_reports() {
     let (world, system) = (world().await, System::default());
     let action = submit(&world, TOKEN, "plain.do", "one").await;

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::speech::{Speech, notification, outcome, request};
-use super::{CallEnded, Unasked};
+use super::{ANSWER_MAX, CallEnded, Unasked};
 use crate::ended::{Asked, Ended, Transport};
 use crate::target::Target;
 
@@ -66,8 +66,7 @@ impl Posts {
             *self.session() = answer.header(SESSION).map(str::to_owned);
         }
         self.look(&answer);
-        response(&answer, id)
-            .ok_or_else(|| Unasked(format!("it answered {} and no response", answer.status)))
+        response(&answer, id).ok_or_else(|| Unasked(no_response(&answer)))
     }
 
     /// Tells something that is not answered.
@@ -120,7 +119,7 @@ impl Posts {
                     None => CallEnded::Lost {
                         wrote,
                         closed_at: Some(read_at),
-                        detail: format!("it answered {} and no response", answer.status),
+                        detail: no_response(&answer),
                     },
                 }
             }
@@ -191,6 +190,17 @@ impl Posts {
     fn session(&self) -> std::sync::MutexGuard<'_, Option<String>> {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What was answered instead of a response.
+fn no_response(answer: &HttpAnswer) -> String {
+    if answer.truncated {
+        return format!(
+            "it answered {} with more than {ANSWER_MAX} bytes, which are not read",
+            answer.status
+        );
+    }
+    format!("it answered {} and no response", answer.status)
 }
 
 /// The response under this id, in a body of JSON or of events.

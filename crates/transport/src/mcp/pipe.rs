@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use factum_core::{Permission, Timestamp};
@@ -19,13 +19,13 @@ use tokio::sync::{Mutex as AsyncMutex, oneshot, watch};
 use tokio::time::{Instant, timeout_at};
 
 use super::speech::{answer, notification, outcome, request};
-use super::{CallEnded, Unasked, late};
+use super::{ANSWER_MAX, CallEnded, Unasked, late};
 use crate::clock::{Clock, duration};
 
 /// A server whose input was closed has this long to end by itself.
 const POLITE: Duration = Duration::from_secs(2);
-/// A longer line is no message, and its writer no server.
-const LINE_MAX: usize = 16 * 1024 * 1024;
+/// What Factum is told by variables are its own places and tokens.
+const OURS: &str = "FACTUM_";
 
 /// What to start.
 #[derive(Clone, Debug)]
@@ -34,8 +34,10 @@ pub struct Command {
     pub words: Vec<String>,
     /// Where it runs; here where nothing is said.
     pub folder: Option<PathBuf>,
-    /// Variables beside our own.
+    /// Variables beside those that we have ourselves.
     pub variables: Vec<(String, String)>,
+    /// Variables of ours that it does not get, by their names: secrets for somebody else. None gets those that Factum is told by.
+    pub withheld: Vec<String>,
 }
 
 /// A running server. It is ended when this is dropped.
@@ -45,8 +47,10 @@ pub(super) struct Running {
     input: AsyncMutex<Option<ChildStdin>>,
     waiting: Mutex<BTreeMap<u64, oneshot::Sender<Result<Value, Value>>>>,
     next: AtomicU64,
-    /// Set once the process is known to be gone.
+    /// Set once the process is known to be gone: since when.
     gone: watch::Sender<Option<Timestamp>>,
+    /// Why we ended it, where it was us.
+    why: OnceLock<String>,
     /// It shall end.
     end: watch::Sender<bool>,
     clock: Arc<dyn Clock>,
@@ -80,6 +84,14 @@ impl Pipe {
             return Err("no program is named".to_owned());
         };
         let mut prepared = tokio::process::Command::new(program);
+        for (name, _) in std::env::vars_os() {
+            if name.as_encoded_bytes().starts_with(OURS.as_bytes()) {
+                prepared.env_remove(name);
+            }
+        }
+        for name in &command.withheld {
+            prepared.env_remove(name);
+        }
         prepared
             .args(arguments)
             .envs(command.variables.iter().map(|(name, value)| (name, value)))
@@ -103,6 +115,7 @@ impl Pipe {
             waiting: Mutex::default(),
             next: AtomicU64::new(1),
             gone: watch::Sender::new(None),
+            why: OnceLock::new(),
             end: watch::Sender::new(false),
             clock,
         });
@@ -138,7 +151,12 @@ impl Running {
             line.clear();
             match read_line(&mut lines, &mut line).await {
                 Ok(true) => {}
-                Ok(false) | Err(_) => return,
+                Ok(false) => return,
+                Err(error) => {
+                    // The first reason is the one that counts.
+                    let _ = self.why.set(error.to_string());
+                    return;
+                }
             }
             // What is no JSON is chatter, as servers write it on the wrong stream.
             let Ok(mut message) = serde_json::from_slice::<Value>(&line) else {
@@ -176,7 +194,7 @@ impl Running {
             }
             heard
                 .await
-                .map_err(|_| Unasked("the server ended".to_owned()))
+                .map_err(|_| Unasked(self.ended("the server ended")))
         };
         let outcome = timeout_at(until, asked).await;
         self.waiting().remove(&id);
@@ -225,8 +243,8 @@ impl Running {
         match heard {
             Ok(Ok(outcome)) => CallEnded::Answered(outcome),
             Ok(Err(_)) => {
-                self.lost(wrote, "the server ended during the call".to_owned())
-                    .await
+                let detail = self.ended("the server ended during the call");
+                self.lost(wrote, detail).await
             }
             Err(_) => CallEnded::Lost {
                 wrote,
@@ -235,6 +253,11 @@ impl Running {
                 detail: "the server did not answer in time".to_owned(),
             },
         }
+    }
+
+    /// Why nothing more is heard of the server.
+    fn ended(&self, otherwise: &str) -> String {
+        self.why.get().map_or(otherwise.to_owned(), Clone::clone)
     }
 
     /// The server is ending, or has ended: what is said of the call waits for that.
@@ -353,8 +376,10 @@ async fn read_line(
         if end.is_some() {
             return Ok(true);
         }
-        if line.len() > LINE_MAX {
-            return Err(std::io::Error::other("a line is too long"));
+        if line.len() > ANSWER_MAX {
+            let why =
+                format!("the server was ended: it wrote a message of more than {ANSWER_MAX} bytes");
+            return Err(std::io::Error::other(why));
         }
     }
 }

@@ -16,6 +16,7 @@ fn server(script: &str, clock: &Arc<HandClock>) -> Upstream {
     let command = Command {
         words: ["sh", "-c", script].map(str::to_owned).into(),
         folder: None,
+        withheld: Vec::new(),
         variables: Vec::new(),
     };
     Upstream::command(command, clock.clone())
@@ -97,6 +98,7 @@ async fn where_no_byte_left_nothing_was_sent() {
     let missing = Command {
         words: vec!["/no/such/program".to_owned()],
         folder: None,
+        withheld: Vec::new(),
         variables: Vec::new(),
     };
     let missing = Upstream::command(missing, HandClock::new());
@@ -123,6 +125,7 @@ async fn a_permission_that_ended_writes_nothing() {
     let command = Command {
         words: ["sh", "-c", echoes].map(str::to_owned).into(),
         folder: None,
+        withheld: Vec::new(),
         variables: vec![("SEEN".to_owned(), seen.path().display().to_string())],
     };
     let upstream = Upstream::command(command, clock);

@@ -42,21 +42,26 @@ impl Host {
     }
 
     /// Starts this command, and begins as its era wants.
-    pub(crate) fn of(mut command: Command, era: Era) -> Self {
+    pub(crate) fn of(command: Command, era: Era) -> Self {
+        Self::that_can(command, era, json!({}))
+    }
+
+    /// The same, for a host that can so much.
+    pub(crate) fn that_can(mut command: Command, era: Era, can: Value) -> Self {
         command.stdin(Stdio::piped());
         let (child, input) = Child::with_input(command);
         let mut host = Self {
             child,
             input,
             era,
-            can: json!({}),
+            can,
             next: 0,
             answers: BTreeMap::new(),
             notes: Vec::new(),
         };
         let begun = match era {
             Era::Legacy => {
-                let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
+                let hello = json!({"protocolVersion": "2025-11-25", "capabilities": host.can, "clientInfo": {"name": "test", "version": "1"}});
                 let begun = host.ask("initialize", hello);
                 host.notify("notifications/initialized", &json!({}));
                 begun["serverInfo"].clone()
@@ -131,6 +136,11 @@ impl Host {
     pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
         let id = self.send(method, params);
         self.result(id)
+    }
+
+    /// Answers a request of the server's, which came as a note.
+    pub(crate) fn reply(&mut self, asked: &Value, result: &Value) {
+        self.raw(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": result}).to_string());
     }
 
     /// The result of a tool.

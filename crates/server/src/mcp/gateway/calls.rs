@@ -48,6 +48,10 @@ pub(crate) async fn call(
         Mode::Action if !crate::mcp::tools::may_submit(asked.caller) => Err(RpcError::params(
             format!("the token does not allow the tool {name:?}, which does something"),
         )),
+        Mode::Action if call.state.is_some() => {
+            let state = call.state.as_deref().unwrap_or_default();
+            perform::decided(asked, call, state, asked.wait(None)).await
+        }
         Mode::Action => match submission(asked, call, (destination, server, name), &tool) {
             Ok(submission) => perform::carried_out(asked, call, submission, asked.wait(None)).await,
             Err(problem) => Ok(asked.told(words::of_problem(&problem, None))),

@@ -38,7 +38,9 @@ impl Carrier for Tools {
                     closed_at,
                     detail,
                 },
-                CallEnded::Answered(outcome) => answered(&tool, outcome),
+                CallEnded::Answered(outcome) => {
+                    answered(&tool, outcome, self.config.result_max_bytes)
+                }
             }
         })
     }
@@ -94,7 +96,7 @@ fn arguments(tool: &ToolConfig, request: &CarriedRequest) -> Result<Map<String, 
 }
 
 /// What a response proves. An error proves nothing unless somebody answers for that: servers act, and then err.
-fn answered(tool: &ToolConfig, outcome: Result<Value, Value>) -> Carried {
+fn answered(tool: &ToolConfig, outcome: Result<Value, Value>, max_bytes: usize) -> Carried {
     let refused = |why: String| {
         if tool.errors_prove_nothing_happened {
             AnswerClass::Rejected { stored: false, why }
@@ -119,15 +121,30 @@ fn answered(tool: &ToolConfig, outcome: Result<Value, Value>) -> Carried {
             Carried::Read {
                 means,
                 receipt,
-                body: result.to_string().into_bytes(),
+                body: kept(result.to_string(), max_bytes),
             }
         }
         Err(error) => Carried::Read {
             means: refused(said(&error)),
             receipt: None,
-            body: json!({ "error": error }).to_string().into_bytes(),
+            body: kept(json!({ "error": error }).to_string(), max_bytes),
         },
     }
+}
+
+/// An answer as it is kept: as it was written, or, where it is too long, a result that says so.
+fn kept(answer: String, max_bytes: usize) -> Vec<u8> {
+    if answer.len() <= max_bytes {
+        return answer.into_bytes();
+    }
+    let text = format!(
+        "The tool answered with {} bytes, and no more than {max_bytes} are kept (result_max_bytes). Do not call it again to see them; ask a \
+         tool that reads.",
+        answer.len()
+    );
+    json!({"content": [{"type": "text", "text": text}]})
+        .to_string()
+        .into_bytes()
 }
 
 /// A lookup's arguments, with our mark in them.
@@ -195,6 +212,34 @@ mod tests {
         assert!(arguments(&tool, &request(r#"{"body":7}"#)).is_err());
     }
 
+    // What a result proves does not depend on its length; only what is kept of it does.
+    #[test]
+    fn a_result_that_is_too_long_is_done_and_says_what_is_missing() {
+        let long = json!({"content": [{"type": "text", "text": "x".repeat(2_000)}], "structuredContent": {"id": "T-7"}});
+        let tool = ToolConfig {
+            receipt: Some("/id".to_owned()),
+            ..ToolConfig::default()
+        };
+        let Carried::Read {
+            means,
+            receipt,
+            body,
+        } = answered(&tool, Ok(long.clone()), 1_000)
+        else {
+            panic!("it was read");
+        };
+        assert_eq!(
+            (means, receipt),
+            (AnswerClass::Done, Some(Receipt::new("T-7")))
+        );
+        let said = String::from_utf8(body).unwrap();
+        assert!(said.len() < 1_000 && said.contains("are kept"), "{said}");
+        let whole = answered(&tool, Ok(long.clone()), 10_000);
+        assert!(
+            matches!(whole, Carried::Read { body, .. } if body == long.to_string().into_bytes())
+        );
+    }
+
     // B124: an upstream that acts and then errs.
     #[test]
     fn an_error_proves_nothing_unless_somebody_answers_for_that() {
@@ -207,7 +252,7 @@ mod tests {
             || Ok(json!({"content": [{"type": "text", "text": "no such repo"}], "isError": true}));
         let errors = [failed(), Err(json!({"code": -32603, "message": "boom"}))];
         for outcome in errors {
-            let class = |tool: &ToolConfig| match answered(tool, outcome.clone()) {
+            let class = |tool: &ToolConfig| match answered(tool, outcome.clone(), 1_000) {
                 Carried::Read { means, .. } => means,
                 other => panic!("{other:?}"),
             };

@@ -35,8 +35,12 @@ pub struct ServerConfig {
     pub trust_annotations: bool,
     /// Tools that only read, by name; `*` at the end stands for any rest.
     pub read: Vec<String>,
+    /// Tools whose calls a person approves one by one, named in the same way.
+    pub approve: Vec<String>,
     /// How long a call may take before its answer counts as lost.
     pub timeout: Wait,
+    /// A longer result is not kept, in bytes of JSON: what became of the call is, and the host is told so.
+    pub result_max_bytes: usize,
     /// What is said of single tools.
     pub tools: BTreeMap<String, ToolConfig>,
 }
@@ -51,6 +55,8 @@ pub struct ToolConfig {
     pub key: Option<String>,
     /// A call without `request_key` is refused.
     pub require_key: bool,
+    /// A person approves each call; where nothing is said, as the server's `approve` has it.
+    pub approve: Option<bool>,
     /// Where our mark goes, so that a lookup finds it.
     pub marker: Option<Marker>,
     /// How the effect is looked up.
@@ -138,7 +144,9 @@ impl Default for ServerConfig {
             env: BTreeMap::new(),
             trust_annotations: false,
             read: Vec::new(),
+            approve: Vec::new(),
             timeout: Wait(Span::from_secs(300)),
+            result_max_bytes: 1024 * 1024,
             tools: BTreeMap::new(),
         }
     }
@@ -197,18 +205,19 @@ impl ServerConfig {
         if let Some(own) = self.tools.get(name) {
             return own.mode;
         }
-        let listed = self
-            .read
-            .iter()
-            .any(|pattern| match pattern.strip_suffix('*') {
-                Some(start) => name.starts_with(start),
-                None => pattern == name,
-            });
-        if listed || (self.trust_annotations && tool["annotations"]["readOnlyHint"] == true) {
+        if named(&self.read, name)
+            || (self.trust_annotations && tool["annotations"]["readOnlyHint"] == true)
+        {
             Mode::Read
         } else {
             Mode::Action
         }
+    }
+
+    /// Whether a person approves each call of a tool.
+    pub(super) fn asks_first(&self, name: &str) -> bool {
+        let own = self.tools.get(name).and_then(|tool| tool.approve);
+        own.unwrap_or_else(|| named(&self.approve, name))
     }
 
     /// What is promised of a tool. That a server calls one destructive makes it graver, unless the operator says what it is.
@@ -231,6 +240,14 @@ impl ServerConfig {
             ..WorkConfig::default()
         }
     }
+}
+
+/// Whether a list names a tool.
+fn named(list: &[String], tool: &str) -> bool {
+    list.iter().any(|pattern| match pattern.strip_suffix('*') {
+        Some(start) => tool.starts_with(start),
+        None => pattern == tool,
+    })
 }
 
 #[cfg(test)]
@@ -259,6 +276,14 @@ mod tests {
             ),
             (Mode::Read, Mode::Action)
         );
+        config.approve = vec!["set_*".to_owned()];
+        let quiet = ToolConfig {
+            approve: Some(false),
+            ..ToolConfig::default()
+        };
+        config.tools.insert("set_quiet".to_owned(), quiet);
+        let asks = ["set_x", "set_quiet", "get_x"].map(|name| config.asks_first(name));
+        assert_eq!(asks, [true, false, false]);
         let wipes = json!({"annotations": {"destructiveHint": true}});
         assert_eq!(
             config.work("wipe", Some(&wipes)).consequence.as_deref(),

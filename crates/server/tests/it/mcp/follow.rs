@@ -1,5 +1,7 @@
 //! Tasks, resources and subscriptions: an action that goes on after its call was answered.
 
+use std::net::SocketAddr;
+
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -163,6 +165,35 @@ async fn a_subscription_tells_what_changes() {
         heard.contains("\"io.modelcontextprotocol/subscriptionId\":1"),
         "{heard}"
     );
+}
+
+/// Messages as they come out of a stream of a call.
+pub(crate) struct Messages {
+    stream: TcpStream,
+    heard: String,
+}
+
+impl Messages {
+    /// Makes a call whose answer is a stream.
+    pub(crate) async fn open(address: SocketAddr, call: &[u8]) -> Self {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(call).await.unwrap();
+        Self {
+            stream,
+            heard: String::new(),
+        }
+    }
+
+    /// The next one.
+    pub(crate) async fn message(&mut self) -> Value {
+        until(&mut self.stream, &mut self.heard, "data: ").await;
+        let (_, begun) = self.heard.split_once("data: ").unwrap();
+        let mut rest = begun.to_owned();
+        until(&mut self.stream, &mut rest, "\n\n").await;
+        let (message, rest) = rest.split_once("\n\n").unwrap();
+        self.heard = rest.to_owned();
+        serde_json::from_str(message).unwrap()
+    }
 }
 
 async fn until(stream: &mut TcpStream, heard: &mut String, wanted: &str) {

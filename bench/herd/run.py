@@ -37,6 +37,7 @@ def options():
     made.add_argument("--unknown", type=int, default=50_000)
     made.add_argument("--rate", type=int, default=500, help="requests a second that the destination takes")
     made.add_argument("--away", type=float, default=10, help="seconds that it is away after the start")
+    made.add_argument("--cooldown", type=int, default=15, help="seconds after which a destination that was away is tried again")
     made.add_argument("--calm-rate", type=float, default=50, help="requests a second at the other destination")
     return common.parsed(made)
 
@@ -85,7 +86,7 @@ class Herd:
         self.whole = (2 * (chosen.unknown - self.by_key) + self.by_key) / chosen.rate
 
     def _gate(self) -> str:
-        return f"[destinations.herd.gate]\nper_second = {self.chosen.rate}\nburst = {BURST}\n"
+        return f"[destinations.herd.gate]\nper_second = {self.chosen.rate}\nburst = {BURST}\ncircuit_cooldown = \"{self.chosen.cooldown} s\"\n"
 
     def prepare(self) -> dict:
         """One action of each kind is carried out and copied; how the other destination does by itself is measured."""
@@ -174,8 +175,7 @@ def judge(chosen, herd: Herd, calm: tuple[dict, dict], found: dict) -> tuple[Ver
     if not chosen.lenient:
         verdicts.at_most("effects in any second", seen["effects_in_a_second"], chosen.rate + BURST)
         verdicts.at_most("lookups above the rate in any quarter of a second", over, BURST + chosen.rate * 0.1)
-        # A circuit that is open is tried again after fifteen seconds.
-        verdicts.at_most("seconds until all are settled", found["settled_s"], 60 + 1.5 * herd.whole)
+        verdicts.at_most("seconds until all are settled", found["settled_s"], 3 * chosen.cooldown + 15 + 1.5 * herd.whole)
         verdicts.at_most("p99 at the other destination, against before", calm[1]["p99"] / calm[0]["p99"], 2)
     return verdicts, seen
 

@@ -20,6 +20,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "harness"))
 import common
 from accounts import Sampler, Usage, resident_mb
+from measure import closed
 from outcome import Verdicts, say, write
 from rig import Sink, load, until
 from server import Server, destination
@@ -37,12 +38,7 @@ def options():
 
 def capacity(chosen, server: Server, sink: Sink, name: str) -> dict:
     """Effects per second that are done for callers who wait, and what one costs."""
-    sink.reset()
-    usage = Usage({"factum": server.pid}, [sink.pid])
-    found = load(chosen.target, server.door("sync"), name, connections=64, count=chosen.measure)
-    used, others = usage.end()
-    return {"effects_per_s": round(found["accepted"] / found["seconds"], 1), "cpu_s_per_1000": round(used["factum"] / found["accepted"] * 1000, 3),
-            "p99_ms": found["latency_us"]["p99"] / 1000, "refused": found["refused"], "other_cores": others}
+    return closed(chosen.target, server, sink, server.door("sync"), name, chosen.measure)
 
 
 def overload(chosen, server: Server, sink: Sink, rate: float) -> dict:

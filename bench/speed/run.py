@@ -2,14 +2,13 @@
 """The speed benchmark: Factum, what people use instead, and the floor, in interleaved rounds on one machine.
 
     cargo build --release && cargo build --release -p factum-bench
-    bench/speed/run.py                                        five rounds of everything, the memory, the flushes; and the page
+    bench/speed/run.py                                        five rounds of everything, the memory, the flushes
     bench/speed/run.py --systems floor,factum --rounds 1      some, once
     bench/speed/run.py --modes one --systems factum           the time of one effect at one connection
 
 In each round every system is started anew, warmed up, loaded in each of its modes, and stopped, so that what else the machine does falls
 on all alike. After the rounds each is started once more under strace, to count its flushes, and those of Factum for a long run, to see
-what they hold in memory. Writes results.json beside itself and docs/performance-results.md from it (`--out FILE` writes the results
-elsewhere and leaves the page). Needs Python 3.10, and for the peers PostgreSQL 15 and npm; their packages are installed into the cache
+what they hold in memory. Writes results.json beside itself; bench/page.py makes the page of it. Needs Python 3.10, and for the peers PostgreSQL 15 and npm; their packages are installed into the cache
 folder, in pinned versions.
 """
 
@@ -22,7 +21,6 @@ import tempfile
 import time
 from pathlib import Path
 
-import page
 from systems import ALL, System, Tools, query
 from accounts import Flushes, Sampler, Usage, forget_peak, peak_resident_mb, resident_mb
 from outcome import say, write
@@ -208,8 +206,6 @@ def main() -> None:
                     keep("memory", [bench.memory(name)])
         finally:
             bench.sink.stop()
-    if chosen.out == HERE / "results.json":
-        page.write()
 
 
 if __name__ == "__main__":

@@ -1,23 +1,14 @@
-#!/usr/bin/env python3
-"""docs/performance-results.md and its picture, written from results.json.
+"""The part of docs/performance-results.md that says what bench/speed found, and its picture."""
 
-    bench/speed/page.py            writes both anew
-    bench/speed/page.py --check    fails if they do not hold what the result file says
-    bench/speed/page.py --of FILE  shows both as another result file would make them
-"""
-
-import json
 import sys
 from pathlib import Path
 from statistics import median
 
+from tables import number, table
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "speed"))
 from systems import ALL
 
-HERE = Path(__file__).resolve().parent
-SOURCE = HERE.parents[1]
-RESULTS = HERE / "results.json"
-PAGE = SOURCE / "docs/performance-results.md"
-PICTURE = SOURCE / "docs/pictures/speed.svg"
 MODES = {"sync": "answered when the outcome is recorded", "send": "answered when the request is recorded"}
 OURS = "factum"
 
@@ -64,38 +55,56 @@ def latency(quantile: str):
     return lambda row: row["latency_ms"][quantile]
 
 
-def number(value: float | None, digits: int = 2) -> str:
-    return "" if value is None else f"{value:,.{digits}f}"
-
-
 def times(ratio: tuple[float, float, float] | None) -> str:
     return "" if ratio is None else f"**{ratio[1]:.2f}** ({ratio[0]:.2f} to {ratio[2]:.2f})"
 
 
-def table(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines) + "\n"
-
-
-def page(results: Results) -> str:
-    return "\n".join([intro(results), costs(results), ratios(results), waiting(results), held(results), more(results)])
+def sections(whole: dict) -> list[str]:
+    results = Results(whole)
+    return [intro(results), bounds(results), costs(results), ratios(results), waiting(results), held(results), more(results)]
 
 
 def intro(results: Results) -> str:
     machine = results.whole["machine"]
     beside = median(row["other_cores"] for row in results.rows)
-    return f"""# Speed, beside what people use instead
-
-<!-- generated from bench/speed/results.json by bench/speed/page.py: do not edit -->
+    return f"""## Beside what people use instead
 
 One unit of work for all: an HTTP POST with an idempotency key and 256 bytes is durable before it is answered, its effect is an HTTP POST with
 that key to one sink on loopback, and the outcome is recorded durably. {results.whole["rounds"]} rounds; in each of them every system was started anew,
 warmed up and loaded at 64 connections. Load, sink and system share one machine: {machine["cpu"]}, {machine["cores"]} cores,
-{machine["memory_gb"]:.0f} GB, Linux {machine["kernel"]}, on {results.whole["date"]}. What else ran there took {beside:.2f} cores (median). `bench/speed/run.py`
-measures all of it anew, and writes this page.
+{machine["memory_gb"]:.0f} GB, Linux {machine["kernel"]}, on {results.whole["date"]}. What else ran there took {beside:.2f} cores (median).
 
 ![CPU seconds per 1,000 effects](pictures/speed.svg)
 """
+
+
+def bounds(results: Results) -> str:
+    """What was wanted before anything was measured: each figure with the least that it had to be."""
+    def times(ours: str, other: str, mode: str) -> float | None:
+        found = results.ratio(ours, other, mode, rate)
+        return found and found[1]
+
+    long = {row["system"]: sum(row["peak_resident_mb"].values()) for row in results.whole["memory"]}
+    wanted = [
+        ("times the rate of Restate with one partition, `sync`", times(OURS, "restate-1", "sync"), ">=", 4),
+        ("the same, `send`", times(OURS, "restate-1", "send"), ">=", 4),
+        ("times the rate of DBOS, `sync`", times(OURS, "dbos", "sync"), ">=", 10),
+        ("times the rate of pg-boss by polling, `send`", times(OURS, "pg-boss-polling", "send"), ">=", 4),
+        ("share of the floor's rate, `sync`", times(OURS, "floor", "sync"), ">=", 0.45),
+        ("CPU s per 1,000 effects, `sync`", results.median(OURS, "sync", cpu), "<=", 0.4),
+        ("flushes per effect, 64 connections, `sync`", results.flushes(OURS, "sync"), "<=", 0.4),
+        ("MB at the most over the long run", long.get(OURS), "<=", 100),
+        ("p50 at one connection, ms", results.median(OURS, "one", latency("p50")), "<=", 2.5),
+        ("on PostgreSQL, one worker: times the rate of DBOS, `sync`", times("factum-postgres", "dbos", "sync"), ">=", 5),
+        ("four workers, times the rate of one, `sync`", times("factum-postgres-4", "factum-postgres", "sync"), ">=", 1.5),
+    ]
+    rows = [[what, number(found), f"at {'least' if how == '>=' else 'most'} {bound:g}", "yes" if (found >= bound if how == ">=" else found <= bound) else "**no**"]
+            for what, found, how, bound in wanted if found is not None]
+    return f"""### What was wanted
+
+`factum` on SQLite where nothing else is said, at 64 connections.
+
+{table(["", "found", "wanted", "holds"], rows)}"""
 
 
 def costs(results: Results) -> str:
@@ -104,7 +113,7 @@ def costs(results: Results) -> str:
         ratio = [times(results.ratio(name, OURS, mode, cpu)) if name != OURS else "" for mode in MODES]
         rows.append([f"`{name}`", ALL[name].about, *(number(results.median(name, mode, cpu), 3) for mode in MODES), *ratio])
     head = ["", "what", "`sync`", "`send`", f"`sync` ÷ `{OURS}`", f"`send` ÷ `{OURS}`"]
-    return f"""## CPU per effect
+    return f"""### CPU per effect
 
 CPU seconds per 1,000 effects, of all of a system's own processes, the database's among them: the sturdiest figure, since it does not depend on
 who else runs. `sync` is {MODES["sync"]}, `send` {MODES["send"]}. Medians of the rounds; ratios
@@ -130,7 +139,7 @@ def ratios(results: Results) -> str:
         waits = f"""
 Of the sessions of the four workers that were seen at work on PostgreSQL, {waiting} of {active} waited for a lock of another one.
 """
-    return f"""## Effects per second
+    return f"""### Effects per second
 
 How many times as many effects per second as each, in the same rounds. On one machine of {results.whole["machine"]["cores"]} cores load and sink take their share of it.
 
@@ -146,7 +155,7 @@ def waiting(results: Results) -> str:
         cells = [results.median(name, mode, latency(quantile)) for mode, quantile in (("one", "p50"), ("one", "p99"), ("sync", "p50"), ("sync", "p99"))]
         if any(cell is not None for cell in cells):
             rows.append([f"`{name}`", *(number(cell, 1) for cell in cells)])
-    return f"""## How long one waits
+    return f"""### How long one waits
 
 Milliseconds until the outcome is known, medians of the rounds.
 
@@ -163,7 +172,7 @@ def held(results: Results) -> str:
 After a long run, each process of Factum's and the database by itself; *at the most* counts pages that PostgreSQL's processes share in each of them:
 
 {table(["", "effects", "MB at the most", "MB held at the end"], long)}""" if long else ""
-    return f"""## Memory and flushes
+    return f"""### Memory and flushes
 
 What all of a system's processes hold in memory at the end of a run, pages that they share counted once, and how often the disk is asked to
 make something durable for one effect, counted by strace in runs of their own.
@@ -181,13 +190,14 @@ def parts(by: dict[str, float]) -> str:
 
 def more(results: Results) -> str:
     lines = [f"- `{name}`: {ALL[name].more}." for name in results.systems if "more" in vars(ALL[name])]
-    return "\n".join(["## What each does more", "", "Rates compare what all of them do. Each does something else beside it:", "", *lines, "",
+    return "\n".join(["### What each does more", "", "Rates compare what all of them do. Each does something else beside it:", "", *lines, "",
                       "Restate's figures hold its service in Node, which the caller's own code would need anyway; its server by itself is in the result",
                       "file. pg-boss completes a batch at once: if one POST of it fails, all of it is run again. All Node programs run as one process."]) + "\n"
 
 
-def picture(results: Results) -> str:
+def picture(whole: dict) -> str:
     """Bars of CPU per effect. The sums of all processes; shorter is better."""
+    results = Results(whole)
     bars = [(name, value) for name in results.systems if (value := results.median(name, results_mode(results, name), cpu)) is not None]
     longest = max(value for _, value in bars)
     height, left, width = 26, 150, 520
@@ -204,40 +214,3 @@ def picture(results: Results) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 740 {total}" font-family="sans-serif" font-size="13" fill="#1f2933" role="img">',
         "<title>CPU seconds per 1,000 effects, by system</title>", f'<rect width="740" height="{total}" fill="#ffffff"/>',
         '<text x="10" y="22" font-weight="bold">CPU seconds per 1,000 effects, 64 connections, sync (less is better)</text>', *rows, "</svg>", ""])
-
-
-#: Where there is no result file.
-UNMEASURED = """# Speed, beside what people use instead
-
-<!-- generated from bench/speed/results.json by bench/speed/page.py: do not edit -->
-
-Nobody has measured this version yet. `bench/speed/run.py` does, in an hour, and writes this page.
-"""
-
-
-def fresh(results: Path) -> dict[Path, str]:
-    """What the files have to hold."""
-    if not results.exists():
-        return {PAGE: UNMEASURED}
-    found = Results(json.loads(results.read_text()))
-    return {PAGE: page(found), PICTURE: picture(found)}
-
-
-def write() -> None:
-    for path, text in fresh(RESULTS).items():
-        path.write_text(text)
-
-
-def main() -> None:
-    if "--check" in sys.argv[1:]:
-        stale = [path.name for path, text in fresh(RESULTS).items() if not path.exists() or path.read_text() != text]
-        if stale:
-            sys.exit(f"{' and '.join(stale)} do not hold what bench/speed/results.json says: run bench/speed/page.py")
-    elif "--of" in sys.argv[1:]:
-        sys.stdout.write("".join(fresh(Path(sys.argv[2])).values()))
-    else:
-        write()
-
-
-if __name__ == "__main__":
-    main()

@@ -24,6 +24,9 @@ pub(crate) struct Cli {
     /// The configuration file [default: ./factum.toml, where there is one]
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+    /// The authority of an https server's certificate, in PEM [default: FACTUM_CA, else those that this machine trusts]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) ca: Option<PathBuf>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -169,7 +172,7 @@ pub(crate) enum Command {
 
 fn after_help() -> String {
     format!(
-        "Where the engine is: FACTUM_URL with FACTUM_TOKEN, else the server that holds ./factum-data, else the store \
+        "Where the engine is: FACTUM_URL (http:// or https://) with FACTUM_TOKEN, else the server that holds ./factum-data, else the store \
          itself; while nobody serves, nothing is sent unless `submit --wait` does it.\n\n\
          Exit codes (factum explain exit-codes):\n{}\n\
          Example:\n  factum serve\n  factum explain outcome_unknown",

@@ -3,34 +3,30 @@
 //! Connections are kept only for calls that may be repeated (questions, and submissions, which join): there a connection that
 //! turned out to be dead is replaced once. Whoever wants more patience asks again.
 
+mod address;
+
 use std::sync::Mutex;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
 use hyper::{HeaderMap, Method, Request};
-use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
 
 use crate::failure::Failure;
+use address::{Address, Line};
 
 /// The longest answer that is read.
 const ANSWER_MAX: usize = 64 * 1024 * 1024;
-/// How long a connection may take.
-const CONNECT: Duration = Duration::from_secs(5);
 /// How long an answer may take beyond what the call itself waits.
 const ANSWER: Duration = Duration::from_secs(30);
 
 /// A connection to one server's API.
-#[derive(Debug)]
 pub(crate) struct Client {
-    authority: String,
-    base_path: String,
+    address: Address,
     token: String,
-    idle: Mutex<Vec<SendRequest<Full<Bytes>>>>,
+    idle: Mutex<Vec<Line>>,
 }
 
 /// One call.
@@ -118,40 +114,16 @@ impl Call {
 }
 
 impl Client {
-    /// A client for `http://host:port[/path]`. Nothing is sent yet.
+    /// A client for `http://host:port[/path]`, or the same with `https`. Nothing is sent yet.
     pub(crate) fn new(url: &str, token: String) -> Result<Self, Failure> {
-        let remedy =
-            "write http://HOST:PORT; for https, put a TLS proxy on this machine in front of it";
-        let Some(rest) = url.trim_end_matches('/').strip_prefix("http://") else {
+        if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(Failure::usage(
-                format!("{url:?} is no address of a server"),
-                remedy,
+                "the token has characters that no token has",
+                "write the token as it was shown, and nothing beside it",
             ));
-        };
-        let (authority, path) = match rest.split_once('/') {
-            Some((authority, path)) => (authority, format!("/{path}")),
-            None => (rest, String::new()),
-        };
-        let bare = authority.is_empty() || authority.contains(['@', '?', '#', ' ']);
-        if bare || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-            let rule = if bare {
-                format!("{url:?} is no address of a server")
-            } else {
-                "the token has characters that no token has".to_owned()
-            };
-            return Err(Failure::usage(rule, remedy));
         }
-        let authority = if authority
-            .rsplit_once(':')
-            .is_some_and(|(_, port)| port.parse::<u16>().is_ok())
-        {
-            authority.to_owned()
-        } else {
-            format!("{authority}:80")
-        };
         Ok(Self {
-            authority,
-            base_path: path,
+            address: Address::parse(url)?,
             token,
             idle: Mutex::new(Vec::new()),
         })
@@ -159,7 +131,7 @@ impl Client {
 
     /// Where it asks, for people.
     pub(crate) fn address(&self) -> String {
-        format!("http://{}{}", self.authority, self.base_path)
+        self.address.to_string()
     }
 
     /// Makes the call; a 2xx answer as JSON, any other as the problem that it holds.
@@ -195,13 +167,10 @@ impl Client {
         call: &Call,
         mut piece: impl FnMut(&[u8]),
     ) -> Result<Answer, Unanswered> {
-        let mut fresh = self.connect().await.map_err(Unanswered::NotSent)?;
+        let mut fresh = self.address.connect().await.map_err(Unanswered::NotSent)?;
         let request = self.request(call).map_err(Unanswered::NotSent)?;
-        let lost = |why: &dyn std::error::Error| Unanswered::MaybeTaken(self.lost(&chain(why)));
-        let answer = fresh
-            .send_request(request)
-            .await
-            .map_err(|error| lost(&error))?;
+        let lost = |why: &hyper::Error| Unanswered::MaybeTaken(self.broken(why));
+        let answer = fresh.send(request).await.map_err(|error| lost(&error))?;
         let status = answer.status().as_u16();
         let headers = answer.headers().clone();
         let kind = headers.get(CONTENT_TYPE);
@@ -231,25 +200,21 @@ impl Client {
 
     async fn exchange(&self, call: Call) -> Result<Answer, Failure> {
         if let Some(mut kept) = call.repeatable.then(|| self.idle()).flatten()
-            && kept.ready().await.is_ok()
+            && kept.is_ready().await
             && let Ok(answer) = self.send(kept, &call).await
         {
             return Ok(answer);
         }
-        let fresh = self.connect().await?;
+        let fresh = self.address.connect().await?;
         self.send(fresh, &call).await
     }
 
-    async fn send(
-        &self,
-        mut sender: SendRequest<Full<Bytes>>,
-        call: &Call,
-    ) -> Result<Answer, Failure> {
+    async fn send(&self, mut line: Line, call: &Call) -> Result<Answer, Failure> {
         let request = self.request(call)?;
-        let answer = sender
-            .send_request(request)
+        let answer = line
+            .send(request)
             .await
-            .map_err(|error| self.lost(&chain(&error)))?;
+            .map_err(|error| self.broken(&error))?;
         let status = answer.status().as_u16();
         let headers = answer.headers().clone();
         let body = Limited::new(answer.into_body(), ANSWER_MAX).collect().await;
@@ -260,7 +225,7 @@ impl Client {
             self.idle
                 .lock()
                 .unwrap_or_else(std::sync::PoisonError::into_inner)
-                .push(sender);
+                .push(line);
         }
         Ok(Answer {
             status,
@@ -272,8 +237,8 @@ impl Client {
     fn request(&self, call: &Call) -> Result<Request<Full<Bytes>>, Failure> {
         let mut request = Request::builder()
             .method(call.method.clone())
-            .uri(format!("{}{}", self.base_path, call.path))
-            .header(HOST, &self.authority)
+            .uri(format!("{}{}", self.address.path, call.path))
+            .header(HOST, &self.address.authority)
             .header(AUTHORIZATION, format!("Bearer {}", self.token));
         if call.body.is_some() {
             request = request.header(CONTENT_TYPE, "application/json");
@@ -290,34 +255,20 @@ impl Client {
         })
     }
 
-    fn idle(&self) -> Option<SendRequest<Full<Bytes>>> {
+    fn idle(&self) -> Option<Line> {
         self.idle
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
             .pop()
     }
 
-    async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, Failure> {
-        let stream = match tokio::time::timeout(CONNECT, TcpStream::connect(&self.authority)).await
-        {
-            Ok(Ok(stream)) => stream,
-            Ok(Err(error)) => return Err(self.unreachable(&error.to_string())),
-            Err(_) => return Err(self.unreachable("no connection within 5 s")),
-        };
-        let (sender, connection) = handshake(TokioIo::new(stream))
-            .await
-            .map_err(|error| self.unreachable(&chain(&error)))?;
-        // It ends with the connection; what went wrong is seen by whoever waits for the answer.
-        tokio::spawn(async move { connection.await.ok() });
-        Ok(sender)
-    }
-
-    fn unreachable(&self, why: &str) -> Failure {
-        let rule = format!("cannot connect to {}: {why}", self.address());
-        Failure::unavailable(
-            rule,
-            "start the server (`factum serve`), or correct FACTUM_URL",
-        )
+    /// A connection that broke before the whole answer was there.
+    fn broken(&self, error: &hyper::Error) -> Failure {
+        let lost = self.lost(&chain(error));
+        match self.address.remedy(error) {
+            Some(remedy) => lost.remedied(remedy),
+            None => lost,
+        }
     }
 
     fn lost(&self, why: &str) -> Failure {
@@ -380,34 +331,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_read_whole_or_refused() {
-        let address = |url: &str| Client::new(url, "t".to_owned()).map(|client| client.address());
-        assert_eq!(
-            address("http://127.0.0.1:7420").unwrap(),
-            "http://127.0.0.1:7420"
-        );
-        assert_eq!(
-            address("http://localhost/api/").unwrap(),
-            "http://localhost:80/api"
-        );
-        assert_eq!(address("http://[::1]:7").unwrap(), "http://[::1]:7");
-        for wrong in [
-            "127.0.0.1:7420",
-            "https://x",
-            "http://",
-            "http://user:pass@x",
-            "http://x?y",
-        ] {
-            assert_eq!(
-                address(wrong).unwrap_err().exit,
-                crate::exit::USAGE,
-                "{wrong}"
-            );
-        }
-        assert!(
-            Client::new("http://x", "a\nb".to_owned()).is_err(),
-            "a token cannot smuggle a header"
-        );
+    fn a_token_cannot_smuggle_a_header() {
+        assert!(Client::new("http://x", "a\nb".to_owned()).is_err());
     }
 
     #[test]

@@ -53,9 +53,11 @@ impl Failure {
         }
     }
 
-    /// The same, naming what it is about.
+    /// The same, naming what it is about, unless that was said already.
     pub(crate) fn about(mut self, member: &str) -> Self {
-        self.problem["member"] = member.into();
+        if self.problem["member"].is_null() {
+            self.problem["member"] = member.into();
+        }
         self
     }
 

@@ -36,6 +36,9 @@ fn main() -> ExitCode {
         Err(error) => return misused(&error),
     };
     let out = Out::new(cli.json);
+    if let Some(ca) = cli.ca {
+        place::trust(ca);
+    }
     let traces = match logging::start(&cli.command, cli.config.as_deref()) {
         Ok(traces) => traces,
         Err(failure) => {

@@ -1,6 +1,7 @@
 //! Where things are: configuration file, data folder, server address. The one file that reads this program's environment.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use factum::home::Home;
 use factum::{Code, Config, Problem};
@@ -104,6 +105,22 @@ pub(crate) fn url() -> Option<String> {
 /// The token that the environment holds.
 pub(crate) fn token() -> Option<String> {
     variable("FACTUM_TOKEN")
+}
+
+/// The authority that `--ca` names: one for the whole process, as the environment's is.
+static CA: OnceLock<PathBuf> = OnceLock::new();
+
+/// From here on servers are trusted whose certificates the authority in this file signed, and no others.
+pub(crate) fn trust(ca: PathBuf) {
+    // There is one command line, so there is nothing to set anew.
+    let _ = CA.set(ca);
+}
+
+/// The file with the authority of servers' certificates: `--ca`, else `FACTUM_CA`; none for those that this machine trusts.
+pub(crate) fn ca() -> Option<PathBuf> {
+    CA.get()
+        .cloned()
+        .or_else(|| variable("FACTUM_CA").map(PathBuf::from))
 }
 
 /// Where programs of this user keep their data.

@@ -12,6 +12,7 @@ use factum::{
 };
 use subtle::ConstantTimeEq;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tracing::Instrument;
 
 use crate::limits::Limits;
 use crate::mcp::gateway::Gateway;
@@ -203,10 +204,11 @@ impl App {
     ) -> Result<T, Failure> {
         self.inner.under_way.send_modify(|count| *count += 1);
         let ends = Ends(self.inner.clone());
-        let task = tokio::spawn(async move {
+        let change = async move {
             let _ends = ends;
             change.await
-        });
+        };
+        let task = tokio::spawn(change.in_current_span());
         match task.await {
             Ok(outcome) => outcome.map_err(Failure::from),
             Err(_) => Err(Failure::broken()),

@@ -1,7 +1,8 @@
 //! What every request and answer has, whichever call it is: an id, headers for browsers, and a line in the log. No call can leave a
 //! connection unanswered.
 //!
-//! The line names the call's template, not its address: neither a query nor an id, and nothing of a body or a token, is logged.
+//! The line names the call's template, not its address: neither a query nor an id, and nothing of a body or a token, is logged. What
+//! else is logged while a request is answered stands in a span with its id.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -16,6 +17,7 @@ use axum::http::header::{self, HeaderName, HeaderValue};
 use axum::http::{HeaderMap, Method};
 use factum::Caller;
 use tokio::time::timeout;
+use tracing::Instrument;
 
 use crate::reply::{Failure, Reply};
 
@@ -133,15 +135,20 @@ where
     let begun = Instant::now();
     let asked = Asked::of(&request);
     let method = request.method().clone();
-    let answer = timeout(wait, answer(request, asked.clone()));
-    let answered = Caught(Box::pin(answer))
-        .await
-        .unwrap_or_else(|Panicked| {
-            tracing::error!(%method, path, request_id = asked.inner.id, "answering a request panicked");
-            Ok(Err(Failure::broken()))
-        })
-        .unwrap_or_else(|_| Err(Failure::too_long()));
-    let reply = answered.unwrap_or_else(|failure| failure.into_reply(&asked.inner.id));
+    // An error's level, so that the id is there whatever is logged.
+    let span = tracing::error_span!("request", request_id = asked.inner.id);
+    let answer = async {
+        let answer = timeout(wait, answer(request, asked.clone()));
+        let answered = Caught(Box::pin(answer))
+            .await
+            .unwrap_or_else(|Panicked| {
+                tracing::error!(%method, path, "answering a request panicked");
+                Ok(Err(Failure::broken()))
+            })
+            .unwrap_or_else(|_| Err(Failure::too_long()));
+        answered.unwrap_or_else(|failure| failure.into_reply(&asked.inner.id))
+    };
+    let reply = answer.instrument(span).await;
     logged(&method, path, &asked, &reply, begun);
     dressed(reply, &asked)
 }

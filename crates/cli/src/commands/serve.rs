@@ -22,8 +22,8 @@ use crate::{exit, place};
 pub(crate) const HELP: &str = "\
 The first start makes the data folder, the keys and the admin token, readable by you only. SIGTERM and ctrl-c end it in \
 good order: requests in flight may end within server.shutdown. A second signal ends it at once; what was in flight is then \
-maybe sent, and the next start finds out. Other machines come in by TLS, at [server.tls] listen; SIGHUP, and a new file, has the \
-certificate read anew.\n\n\
+maybe sent, and the next start finds out. Other machines come in by TLS, at [server.tls] listen; SIGHUP, and a new file, has \
+certificate and client_ca read anew.\n\n\
 Examples:\n  factum serve\n  factum serve --listen 127.0.0.1:0 --json";
 
 #[derive(Debug, clap::Args)]
@@ -66,6 +66,7 @@ pub(crate) async fn run(args: Args, config: Option<&Path>, out: Out) -> Result<E
     let address = address_of(&listener)?;
     factum_server::check_listen(address, place.config.server.behind_proxy)?;
     let encrypted = Encrypted::open(&place.config).await?;
+    read_anew_at_hangup(encrypted.as_ref().map(|encrypted| encrypted.tls.clone()))?;
     let factum = if place.is_postgres() {
         Factum::postgres(place.config.store.url.clone())
     } else {
@@ -85,7 +86,10 @@ pub(crate) async fn run(args: Args, config: Option<&Path>, out: Out) -> Result<E
     greet(&place, &url, tls_url.as_deref(), &home.token_file(), out);
     let shutdown = told_to_end(terminate, interrupt);
     let doors = match encrypted {
-        Some(encrypted) => encrypted.beside(listener)?,
+        Some(Encrypted {
+            listener: by_tls,
+            tls,
+        }) => Doors::from(listener).with_tls(by_tls, tls),
         None => listener.into(),
     };
     let left = factum_server::serve(doors, App::new(factum, [token]), shutdown).await;
@@ -136,19 +140,20 @@ impl Encrypted {
         let listener = listen("tls/listen", &written.listen).await?;
         Ok(Some(Self { listener, tls }))
     }
+}
 
-    /// Both doors. From here on SIGHUP has the certificate read anew.
-    fn beside(self, plain: TcpListener) -> Result<Doors, Failure> {
-        let Self { listener, tls } = self;
-        let mut hangup = signal_of(SignalKind::hangup())?;
-        let told = tls.clone();
-        tokio::spawn(async move {
-            while hangup.recv().await.is_some() {
-                told.reload_and_say();
+/// From here on SIGHUP has the certificate read anew. Where there is none it ends nothing either: `systemctl reload` sends it too.
+fn read_anew_at_hangup(tls: Option<Tls>) -> Result<(), Failure> {
+    let mut hangup = signal_of(SignalKind::hangup())?;
+    tokio::spawn(async move {
+        while hangup.recv().await.is_some() {
+            match &tls {
+                Some(tls) => tls.reload_and_say(),
+                None => tracing::info!("SIGHUP: there is no certificate to read anew"),
             }
-        });
-        Ok(Doors::from(plain).with_tls(listener, tls))
-    }
+        }
+    });
+    Ok(())
 }
 
 fn address_of(listener: &TcpListener) -> Result<SocketAddr, Failure> {

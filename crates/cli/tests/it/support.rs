@@ -21,6 +21,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
 /// A folder in which commands run.
 pub(crate) struct Folder {
     dir: TempDir,
+    /// The server that commands ask, with a token.
+    remote: Option<(String, String)>,
 }
 
 /// What a command that ended left behind.
@@ -46,6 +48,8 @@ pub(crate) struct Server {
     pub(crate) child: Child,
     /// Where it answers.
     pub(crate) address: String,
+    /// Where it answers by TLS, if anywhere.
+    pub(crate) tls_address: Option<String>,
     /// The file with its token.
     pub(crate) token_file: PathBuf,
 }
@@ -65,7 +69,13 @@ impl Folder {
     pub(crate) fn new() -> Self {
         Self {
             dir: tempfile::tempdir().unwrap(),
+            remote: None,
         }
+    }
+
+    /// From here on commands ask this server with this token, or whoever holds the store here.
+    pub(crate) fn asks(&mut self, remote: Option<(&str, &str)>) {
+        self.remote = remote.map(|(url, token)| (url.to_owned(), token.to_owned()));
     }
 
     /// One whose `factum.toml` has the testbed's destination `bed`, with short times.
@@ -120,6 +130,9 @@ impl Folder {
             .current_dir(self.dir.path())
             .stdin(Stdio::null())
             .env("USER", "ana");
+        if let Some((url, token)) = &self.remote {
+            command.env("FACTUM_URL", url).env("FACTUM_TOKEN", token);
+        }
         command
     }
 
@@ -171,6 +184,7 @@ impl Folder {
         let said = child.json();
         Server {
             address: said["address"].as_str().unwrap().to_owned(),
+            tls_address: said["tls_address"].as_str().map(str::to_owned),
             token_file: said["token_file"].as_str().unwrap().into(),
             child,
         }
@@ -307,7 +321,12 @@ impl Child {
 
     /// Asks it to end.
     pub(crate) fn terminate(&self) {
-        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
+        self.signal(Signal::TERM);
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
     /// Ends it at once, as a power cut would end it.

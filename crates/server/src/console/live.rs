@@ -9,6 +9,7 @@ use factum::statements::Reader;
 use factum::{Code, Problem};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::{sleep, timeout};
+use tracing::Instrument;
 
 use super::Visit;
 use crate::app::App;
@@ -40,7 +41,7 @@ pub(super) async fn open(app: &App, visit: &Visit) -> Result<Reply, Failure> {
         pieces,
         _slot: slot,
     };
-    tokio::spawn(page.follow());
+    tokio::spawn(page.follow().in_current_span());
     let mut reply = Reply::new(Body::new(Pieces(taken)));
     *reply.status_mut() = StatusCode::OK;
     let reply = with_header(reply, header::CONTENT_TYPE, "text/event-stream");

@@ -12,6 +12,7 @@ use factum::{Caller, Code, Problem};
 use hyper::body::{Body as HttpBody, Frame};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::{Instant, timeout};
+use tracing::Instrument;
 
 use super::STREAM;
 use crate::app::{App, Shown};
@@ -91,7 +92,7 @@ pub(super) fn open(
         pieces,
         _slot: slot,
     };
-    tokio::spawn(listener.run());
+    tokio::spawn(listener.run().in_current_span());
     let mut reply = Reply::new(Body::new(Pieces(taken)));
     *reply.status_mut() = StatusCode::OK;
     let reply = with_header(reply, header::CONTENT_TYPE, STREAM);

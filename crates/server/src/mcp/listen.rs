@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::{Instant, timeout};
+use tracing::Instrument;
 
 use super::asked::{Asked, server_info};
 use super::era::{Client, Meta};
@@ -101,7 +102,7 @@ impl Listening {
     /// Begins the stream: what comes out of it, as `text/event-stream`.
     pub(crate) fn begin(self) -> mpsc::Receiver<Bytes> {
         let (pieces, taken) = mpsc::channel(1);
-        tokio::spawn(self.run(pieces));
+        tokio::spawn(self.run(pieces).in_current_span());
         taken
     }
 

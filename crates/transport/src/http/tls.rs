@@ -56,6 +56,18 @@ impl Trust {
         config(&trust).map_err(|_| wrong("a certificate in it is no authority's"))?;
         Ok(trust)
     }
+
+    /// What shakes hands with servers that are trusted so, for a client of somebody's own.
+    ///
+    /// # Errors
+    /// [`Malformed`] where nobody can be trusted: the operating system names no authority, say.
+    pub fn connector(&self) -> Result<TlsConnector, Malformed> {
+        let config = config(self).map_err(|error| {
+            let rule = format!("no certificate can be checked: {error}");
+            Malformed::new("ca", rule, "name a PEM file with the server's authority")
+        })?;
+        Ok(TlsConnector::from(Arc::new(config)))
+    }
 }
 
 /// What a handshake needs, for one trust.

@@ -94,13 +94,13 @@ receipt = { json = "/id" }
 kind = "note"
 "#;
 
-/// Writes contracts and configuration for a destination at this address.
-pub(super) fn write(folder: &Folder, base: &str, collector: &str, format: &str) {
+/// Writes contracts, and a configuration that begins with `top`, for a destination and a collector at these addresses.
+pub(super) fn write(folder: &Folder, top: &str, (base, collector): (&str, &str), format: &str) {
     folder.write("contracts/talk/provider.toml", PROVIDER);
     folder.write("contracts/talk/note.add.toml", ADD);
     folder.write("contracts/talk/note.shout.toml", SHOUT);
     let mut text = format!(
-        "contracts = \"contracts\"\ntraces.endpoint = \"{collector}\"\nwebhooks.allow_private = true\n\
+        "{top}contracts = \"contracts\"\ntraces.endpoint = \"{collector}\"\nwebhooks.allow_private = true\n\
          log = {{ format = \"{format}\", decisions = true }}\n"
     );
     for (name, auth) in [

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{contracts, plant, talkative};
+use super::{console, contracts, plant, talkative};
 use crate::mcp::host::{Era, Host};
+use crate::postgres::database::Database;
 use crate::support::{Child, Folder, PATIENCE, Ran};
 
 /// Where something came out.
@@ -39,6 +40,8 @@ pub(super) struct Story {
     folder: Folder,
     /// The place, what it is more exactly, and what came out: bytes that are no text are replaced, one by one.
     pub(super) output: Vec<(Place, String, String)>,
+    /// Where everything is kept, if not in a file.
+    database: Option<Database>,
     secrets: Vec<(&'static str, String)>,
 }
 
@@ -49,25 +52,26 @@ struct Served {
 }
 
 impl Story {
-    /// Plays it to its end.
-    pub(super) fn play() -> Self {
+    /// Plays it to its end, on a database or on a file.
+    pub(super) fn play(database: Option<Database>) -> Self {
         let (base, far) = talkative::destination();
         let (collector, traces) = talkative::taker();
         let (receiver, posts) = talkative::taker();
         let mut story = Self {
             folder: Folder::new(),
             output: Vec::new(),
+            database,
             secrets: Vec::new(),
         };
-        contracts::write(&story.folder, &base, &collector, "people");
+        story.configure(&base, &collector, "people");
         let server = story.serve("first.log");
         story.secrets(&receiver);
         let ids = story.submissions();
         story.report(&server);
         story.wrong(&server);
-        story.files("factum-data", Place::Kept);
+        story.kept();
         story.stop(server);
-        contracts::write(&story.folder, &base, &collector, "json");
+        story.configure(&base, &collector, "json");
         let server = story.serve("second.log");
         story.people(&ids[3], &ids[1]);
         story.look(&server, &ids);
@@ -97,7 +101,14 @@ impl Story {
             .push((place, label.to_owned(), text.into_owned()));
     }
 
-    fn serve(&self, log: &'static str) -> Served {
+    fn configure(&self, base: &str, collector: &str, format: &str) {
+        let url = self.database.as_ref().map(|database| database.url.as_str());
+        let url = url.unwrap_or("sqlite:factum-data/factum.db");
+        let top = format!("store = {{ url = \"{url}\", folder = \"factum-data\" }}\n");
+        contracts::write(&self.folder, &top, (base, collector), format);
+    }
+
+    fn serve(&mut self, log: &'static str) -> Served {
         let mut command = self
             .folder
             .command(&["serve", "--listen", "127.0.0.1:0", "--json"]);
@@ -106,6 +117,11 @@ impl Story {
         let child = Child::start(command);
         let said = child.json();
         let address = said["address"].as_str().unwrap().to_owned();
+        if self.database.is_some() {
+            // Whoever holds a file is found beside it; a worker on a database has to be named.
+            let token = self.folder.read("factum-data/admin.token");
+            self.folder.asks(Some((&address, token.trim())));
+        }
         Served {
             child,
             address,
@@ -344,6 +360,8 @@ impl Story {
         ] {
             self.ran(Place::Managed, words);
         }
+        let token = self.text_of("admin_token");
+        (self.output).extend(console::pages(&server.address, &token, ids));
         self.streams(server);
     }
 
@@ -374,24 +392,33 @@ impl Story {
         self.keep(Place::Told, "stream", stream);
     }
 
-    /// Copies of the whole, and what stays in the folder.
+    /// Copies of the whole, and what stays where it is kept.
     fn leave(&mut self) {
-        self.folder.write("copies/note", "made by this test");
-        for words in [
-            &["backup", "copies/backup.db"][..],
-            &["export", "export.jsonl"],
-            &["doctor"],
-        ] {
+        self.folder.asks(None);
+        if self.database.is_none() {
+            self.folder.write("copies/note", "made by this test");
+            self.ran(Place::Managed, &["backup", "copies/backup.db"]);
+            self.files("copies");
+        }
+        for words in [&["export", "export.jsonl"][..], &["doctor"]] {
             self.ran(Place::Managed, words);
         }
-        self.files("copies", Place::Kept);
-        self.files("factum-data", Place::Kept);
+        self.kept();
         let export = self.folder.read("export.jsonl");
         self.keep(Place::Export, "export", export);
     }
 
+    /// The store as a thief finds it.
+    fn kept(&mut self) {
+        if let Some(database) = &self.database {
+            let dump = database.dumped();
+            self.keep(Place::Kept, "dump", dump);
+        }
+        self.files("factum-data");
+    }
+
     /// Every file below a folder, but for the keys and the admin's token.
-    fn files(&mut self, name: &str, place: Place) {
+    fn files(&mut self, name: &str) {
         let mut folders = vec![self.folder.path(name)];
         let mut read = 0;
         while let Some(folder) = folders.pop() {
@@ -402,11 +429,11 @@ impl Story {
                 } else if !is_secret(&path) {
                     read += 1;
                     let bytes = std::fs::read(&path).unwrap();
-                    self.keep(place, &path.display().to_string(), bytes);
+                    self.keep(Place::Kept, &path.display().to_string(), bytes);
                 }
             }
         }
-        assert!(read > 0, "{name} has files");
+        assert!(read > 0 || self.database.is_some(), "{name} has files");
     }
 }
 
@@ -415,7 +442,7 @@ fn is_secret(path: &Path) -> bool {
 }
 
 /// One request, and what is answered until the connection ends, or that is enough.
-fn asked(
+pub(super) fn asked(
     address: &str,
     (method, path): (&str, &str),
     head: &str,

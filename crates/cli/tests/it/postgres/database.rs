@@ -1,9 +1,12 @@
 //! A database of a test's own, and the ways in which it goes away.
 
+use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use tokio::runtime::Runtime;
 use tokio_postgres::{Client, NoTls};
+
+use crate::support::ended;
 
 /// A database until the end of the test.
 pub(crate) struct Database {
@@ -73,6 +76,15 @@ impl Database {
             "ALTER DATABASE {} ALLOW_CONNECTIONS true",
             self.name
         ));
+    }
+
+    /// Everything in the engines' schema, as text.
+    pub(crate) fn dumped(&self) -> String {
+        let mut dump = Command::new("pg_dump");
+        dump.args(["--schema=factum", "--data-only"]).arg(&self.url);
+        let ran = ended(dump);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        ran.out
     }
 
     fn run(&self, sql: &str) {

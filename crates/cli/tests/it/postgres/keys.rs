@@ -1,6 +1,5 @@
 //! A new key under load with two workers, the old one let go, and content purged; the database is read as a dump shows it.
 
-use std::process::Command;
 use std::time::Instant;
 
 use serde_json::Value;
@@ -8,17 +7,7 @@ use serde_json::Value;
 use super::database::Database;
 use super::restored::{settled, submitted};
 use super::workers::Workers;
-use crate::support::{Bed, PATIENCE, ended};
-
-/// Everything in the schema, as text.
-fn dumped(database: &Database) -> String {
-    let mut dump = Command::new("pg_dump");
-    dump.args(["--schema=factum", "--data-only"]);
-    dump.arg(&database.url);
-    let ran = ended(dump);
-    assert_eq!(ran.code, 0, "{}", ran.err);
-    ran.out
-}
+use crate::support::{Bed, PATIENCE};
 
 /// A payload as it stands in a text column.
 fn held(business: &str) -> String {
@@ -50,7 +39,7 @@ fn a_key_is_rotated_under_load_and_the_old_one_leaves_no_row() {
     let workers = Workers::start(&database, &bed, 2);
     let before = submitted(&workers, "before");
     settled(&workers, &bed, &before);
-    assert!(dumped(&database).contains("~1:1:"), "it can be seen");
+    assert!(database.dumped().contains("~1:1:"), "it can be seen");
     let rotated = workers.here(&["admin", "keys", "rotate"]);
     assert_eq!(rotated["sealing"], 2, "{rotated}");
     // The workers adopt it within seconds, in the midst of these.
@@ -59,7 +48,7 @@ fn a_key_is_rotated_under_load_and_the_old_one_leaves_no_row() {
     until_the_first_has(&workers, Some(0));
     workers.here(&["admin", "keys", "retire", "1"]);
     until_the_first_has(&workers, None);
-    let dump = dumped(&database);
+    let dump = database.dumped();
     assert!(!dump.contains("~1:1:") && dump.contains("~1:2:"));
     // What was sealed before is read, and what comes is sealed with the second.
     settled(&workers, &bed, &before);
@@ -84,7 +73,7 @@ fn purged_content_leaves_the_database_and_its_identity_stays() {
     settled(&workers, &bed, &gone);
     workers.command(0, &["admin", "purge"]);
     // Of the payloads only keyed hashes of the members that are compared.
-    let dump = dumped(&database);
+    let dump = database.dumped();
     assert!(!dump.contains(&held("gone-0")) && dump.contains("/payload/business"));
     for (key, (operation, id)) in &gone {
         assert_eq!(workers.submit(1, operation, key), *id, "{key} joins");

@@ -347,10 +347,14 @@ impl<'a> Reader<'a> {
                 safe: false,
             };
         }
-        if self.known.unused_order().is_none()
-            && let Some(why) = self.final_refusal()
-        {
-            return end(State::TerminalFailure, Some(why));
+        if self.known.unused_order().is_none() {
+            if let Some(why) = self.final_refusal() {
+                return end(State::TerminalFailure, Some(why));
+            }
+            if self.is_ruled_out() {
+                // What a reviewer wrote is for operators, who find it in the log.
+                return end(State::TerminalFailure, None);
+            }
         }
         if let Some((_, why)) = ends
             .cancel_requested
@@ -383,7 +387,7 @@ impl<'a> Reader<'a> {
         )
     }
 
-    /// A refusal for good, by the destination or by a person, not older than a person's order to send again.
+    /// The reason of a refusal for good by the destination, not older than a person's order to send again.
     fn final_refusal(&self) -> Option<&'a str> {
         let ordered = self
             .known
@@ -393,8 +397,7 @@ impl<'a> Reader<'a> {
             })
             .map(|(mark, _)| mark.attempt)
             .max();
-        let refused = self
-            .known
+        self.known
             .attempts
             .iter()
             .filter(|(no, _)| ordered.is_none_or(|o| **no >= o))
@@ -404,14 +407,14 @@ impl<'a> Reader<'a> {
                     .read_answers(attempt)
                     .find_map(|(_, class)| class.refusal().map(|refusal| refusal.why));
                 answered.or_else(|| self.queued_work_failed(attempt))
-            });
-        refused.or_else(|| {
-            self.known
-                .standing_verdicts()
-                .find(|(_, verdict)| verdict.ruling == Ruling::DidNotHappen)
-                .filter(|_| !made(Mistake::VerdictIsProof))
-                .map(|(_, verdict)| verdict.why.as_str())
-        })
+            })
+    }
+
+    /// Whether a person says that it did not happen.
+    fn is_ruled_out(&self) -> bool {
+        let mut verdicts = self.known.standing_verdicts();
+        !made(Mistake::VerdictIsProof)
+            && verdicts.any(|(_, verdict)| verdict.ruling == Ruling::DidNotHappen)
     }
 
     /// The attempt whose work is queued at the destination, and the name of that work there.

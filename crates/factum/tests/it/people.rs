@@ -54,6 +54,12 @@ async fn did_not_happen_settles_without_a_send() {
         rig.facts(id).await
     );
     assert!(!status.safe_to_call_again, "a person's word is no proof");
+    // A reviewer's reason is for operators: the log has it, and whoever is told about the action does not.
+    let log = rig.factum.evidence(id).await.unwrap();
+    let (told, log) = (format!("{status:?}"), format!("{log:?}"));
+    assert_eq!((status.statement.key, status.because), ("not-done", None));
+    assert!(!told.contains("their log has nothing"), "{told}");
+    assert!(log.contains("their log has nothing"), "{log}");
     assert_eq!(rig.deliveries("unseen"), 1);
 }
 

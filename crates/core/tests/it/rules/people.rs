@@ -165,10 +165,12 @@ fn r15_an_early_did_not_happen_takes_hold_at_lands_by() {
     story.now = next.at;
     story.settle_due();
     assert_eq!(story.state(), State::TerminalFailure);
+    let status = story.status();
     assert!(
-        !story.status().safe_to_call_again,
+        !status.safe_to_call_again,
         "R7: a person's word is no proof"
     );
+    assert_eq!(status.because, None, "a reviewer's reason is for operators");
 }
 
 #[test]

@@ -270,6 +270,12 @@ fn standing(page: &mut Page, look: &Look) {
     for (names, stands) in look {
         page.value(name, &place(names), stands.closing);
     }
+    let name = "factum_corrections_due";
+    let help = "Corrections that conversations wait for.";
+    page.family(name, "gauge", help);
+    for (names, stands) in look {
+        page.value(name, &place(names), stands.corrections);
+    }
 }
 
 fn aged(page: &mut Page, look: &Look, (kind, help): (&str, &str), aged: fn(&Stands) -> &Aged) {

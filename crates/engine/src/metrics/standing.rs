@@ -1,12 +1,13 @@
-//! What stands in the store at a moment: what is unknown and what waits for a person, for how long, and whose window is about to
-//! close. Read when somebody asks, and then kept for a while: [`Standing::look`] takes no more than a twentieth of the time.
+//! What stands in the store at a moment: what is unknown and what waits for a person, for how long, whose window is about to close,
+//! and which conversations wait for a correction. Read when somebody asks, and then kept for a while: [`Standing::look`] takes no more than a twentieth of the time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use factum_core::{Span, State, Step, Timestamp};
-use factum_store::{Filter, Record, StoreError};
+use factum_core::{ActionId, Span, State, Step, Timestamp};
+use factum_store::notice::CORRECTION_DUE;
+use factum_store::{EntryFilter, Filter, Kind, Record, StoreError};
 
 use super::Metrics;
 use crate::engine::Engine;
@@ -59,6 +60,8 @@ pub struct Stands {
     pub review: Aged,
     /// Unknown ones that can be resolved by a repeat under their key, and within [`CLOSES_SOON`] no more.
     pub closing: u64,
+    /// Corrections that nobody has passed on yet, one for each conversation.
+    pub corrections: u64,
 }
 
 /// How actions stand, by destination and operation.
@@ -90,7 +93,7 @@ impl Standing {
 }
 
 async fn read(engine: &Engine) -> Result<Look, StoreError> {
-    let mut look = Look::new();
+    let mut look = shown(engine.metrics());
     let now = engine.now();
     let unknown = Filter {
         state: Some(State::OutcomeUnknown),
@@ -118,7 +121,43 @@ async fn read(engine: &Engine) -> Result<Look, StoreError> {
         stands.review.add(now.since(since));
     })
     .await?;
+    corrections(engine, &mut look).await?;
     Ok(look)
+}
+
+/// Each operation that anything was counted of, so that what there was shows as nought once it is over.
+fn shown(metrics: &Metrics) -> Look {
+    let used = metrics.rows().filter(|row| row.is_used());
+    used.map(|row| (row.destination.clone(), row.operation.clone()))
+        .map(|names| (names, Stands::default()))
+        .collect()
+}
+
+/// Adds the corrections that are due. They are kept beside the actions, under an action's id and a conversation's name.
+async fn corrections(engine: &Engine, look: &mut Look) -> Result<(), StoreError> {
+    let mut page = EntryFilter {
+        label: Some(CORRECTION_DUE.to_owned()),
+        limit: PAGE,
+        ..EntryFilter::of(Kind::Correction)
+    };
+    loop {
+        let entries = engine.store().entries(page.clone()).await?;
+        for entry in &entries {
+            let action = entry.key.id.split(' ').next();
+            let Some(action) = action.and_then(|id| id.parse::<ActionId>().ok()) else {
+                continue;
+            };
+            // One that was purged meanwhile is nobody's to correct.
+            if let Some(record) = engine.store().load(action).await? {
+                stands(look, engine.metrics(), &record).corrections += 1;
+            }
+        }
+        let last = entries.last().map(|entry| &entry.key);
+        page.after = last.map(|key| (key.tenant.clone(), key.id.clone()));
+        if entries.len() < PAGE {
+            return Ok(());
+        }
+    }
 }
 
 async fn each(

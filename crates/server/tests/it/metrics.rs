@@ -1,5 +1,7 @@
 //! `/metrics`: what is counted, who may read it, and that nobody's data becomes a label.
 
+use std::time::{Duration, Instant};
+
 use factum_server::Limits;
 use serde_json::json;
 
@@ -104,6 +106,39 @@ async fn a_verdict_counts_as_a_person() {
 }
 
 #[tokio::test]
+async fn a_correction_is_due_until_somebody_passes_it_on() {
+    let world = World::start().await;
+    let mut asked = submission("1", "lose");
+    asked["conversation"] = json!({"id": "chat-1"});
+    let id = world.settled(&asked).await["id"].clone();
+    let id = id.as_str().unwrap();
+    let told = world.get("/v1/conversations/chat-1").await;
+    assert_eq!(
+        told.status, 200,
+        "what it was told is unknown: {}",
+        told.text
+    );
+    let verdict = json!({"verdict": "happened", "by": "ana", "why": "it is there"});
+    let path = format!("/v1/review/{id}/verdict");
+    assert_eq!(world.post(&path, &verdict).await.status, 200);
+    let corrections = world.get("/v1/corrections").await.json();
+    let version = &corrections["corrections"][0]["version"];
+    assert_eq!(
+        value(&scrape(&world).await, &of("factum_corrections_due", "")),
+        1.0
+    );
+    let passed_on = json!({"action": id, "version": version, "by": "bot"});
+    let path = "/v1/conversations/chat-1/acknowledge";
+    assert_eq!(world.post(path, &passed_on).await.status, 200);
+    // The store is read anew when the last look is a few seconds old.
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while value(&scrape(&world).await, &of("factum_corrections_due", "")) != 0.0 {
+        assert!(Instant::now() < deadline, "it is still due");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+#[tokio::test]
 async fn an_operator_s_hold_and_what_waits_for_it_show() {
     let world = World::start().await;
     world.post("/v1/admin/pause", &json!({"by": "ana"})).await;
@@ -116,7 +151,7 @@ async fn an_operator_s_hold_and_what_waits_for_it_show() {
         if value(&page, held) == 1.0 {
             return;
         }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
     panic!("what waits for the operator does not show");
 }

@@ -1,7 +1,8 @@
 //! The commit counter beside the database: by it an opening tells that the file is an older or a foreign copy.
 //!
-//! It is written at most a second after a commit and at a graceful end. What it cannot see: a copy of the whole folder put
-//! back as a whole, and a tail that was lost within that second. The operator declares those.
+//! It is written at once after a commit that comes after a pause, half a second apart while commits keep coming, and at a graceful
+//! end. What it cannot see: a copy of the whole folder put back as a whole, and a tail that was lost within that half second. The
+//! operator declares those.
 
 use std::fs::File;
 use std::io::Write;
@@ -19,7 +20,7 @@ use crate::clock::RisingClock;
 use crate::encoding::{hex, unhex};
 use crate::meter::Meter;
 
-/// How far the file may stay behind, with half of it left for writing.
+/// How far the file may stay behind, beside the time that writing it takes.
 const BEHIND: Duration = Duration::from_millis(500);
 const HEADING: &str = "factum commit counter 1";
 
@@ -121,6 +122,7 @@ pub(super) struct Keeper {
     sums: Sums,
     tail: Tail,
     progress: Arc<Progress>,
+    behind: Duration,
 }
 
 /// What the writer and the keeper share.
@@ -141,6 +143,13 @@ pub(super) struct Teller {
     thread: JoinHandle<Keeper>,
 }
 
+/// What was heard while the file was left alone.
+enum Meanwhile {
+    Commits,
+    Nothing,
+    End,
+}
+
 impl Keeper {
     /// A keeper for this file. `tail` is what stands in it.
     pub(super) fn new(path: PathBuf, sums: Sums, tail: Tail, progress: Arc<Progress>) -> Self {
@@ -149,6 +158,7 @@ impl Keeper {
             sums,
             tail,
             progress,
+            behind: BEHIND,
         }
     }
 
@@ -163,20 +173,29 @@ impl Keeper {
 
     fn run(mut self, heard: &Receiver<()>) -> Self {
         while heard.recv().is_ok() {
-            let due = Instant::now() + BEHIND;
-            let ended = loop {
-                match heard.recv_timeout(due.saturating_duration_since(Instant::now())) {
-                    Ok(()) => {}
-                    Err(RecvTimeoutError::Timeout) => break false,
-                    Err(RecvTimeoutError::Disconnected) => break true,
+            loop {
+                self.write(false);
+                match self.rest(heard) {
+                    Meanwhile::Commits => {}
+                    Meanwhile::Nothing => break,
+                    Meanwhile::End => return self,
                 }
-            };
-            if ended {
-                break;
             }
-            self.write(false);
         }
         self
+    }
+
+    /// Writes no more for a while: what is committed meanwhile shares the next time.
+    fn rest(&self, heard: &Receiver<()>) -> Meanwhile {
+        let due = Instant::now() + self.behind;
+        let mut meanwhile = Meanwhile::Nothing;
+        loop {
+            match heard.recv_timeout(due.saturating_duration_since(Instant::now())) {
+                Ok(()) => meanwhile = Meanwhile::Commits,
+                Err(RecvTimeoutError::Timeout) => return meanwhile,
+                Err(RecvTimeoutError::Disconnected) => return Meanwhile::End,
+            }
+        }
     }
 
     /// Writes what is durable now. A failure is counted and made good by the next commit: the file then stays behind, which
@@ -212,19 +231,72 @@ mod tests {
     use crate::seal::Seals;
     use crate::sqlite::StoreKeys;
 
+    /// A keeper of a new folder that rests for so long between two times, and the count in its file.
+    fn kept(behind: Duration) -> (Arc<Progress>, Teller, impl Fn() -> Option<u64>) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = path(folder.path());
+        let sums = Sums::new(&StoreKeys([7; 32]), &Seals::off());
+        let progress = Arc::new(Progress {
+            commits: AtomicU64::new(0),
+            failures: AtomicU64::new(0),
+            clock: RisingClock::new(Arc::new(|| TAIL.stamp), TAIL.stamp),
+            meter: Meter::default(),
+        });
+        let keeper = Keeper::new(path.clone(), sums.clone(), TAIL, Arc::clone(&progress));
+        let teller = Keeper { behind, ..keeper }.start().unwrap();
+        let count = move || match find(&path, &sums).unwrap() {
+            Found::Tail(tail) => Some(tail.commits),
+            Found::Nothing | Found::Garbled => {
+                assert!(folder.path().exists());
+                None
+            }
+        };
+        (progress, teller, count)
+    }
+
+    fn until(count: &impl Fn() -> Option<u64>, wanted: u64) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while count() != Some(wanted) {
+            assert!(Instant::now() < deadline, "{:?}, not {wanted}", count());
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn the_first_commit_after_a_pause_is_written_at_once_and_those_behind_it_together() {
+        let (progress, teller, count) = kept(Duration::from_secs(3_600));
+        for commits in 1..=3 {
+            progress.commits.store(commits, Ordering::Release);
+            teller.committed();
+            until(&count, 1);
+        }
+        teller.finish();
+        assert_eq!(count(), Some(3), "an end does not wait for the hour");
+
+        let (progress, teller, count) = kept(Duration::from_millis(1));
+        for commits in 1..=3 {
+            progress.commits.store(commits, Ordering::Release);
+            teller.committed();
+            until(&count, commits);
+        }
+        teller.finish();
+    }
+
+    const TAIL: Tail = Tail {
+        store: [1; 16],
+        incarnation: [2; 16],
+        next: [3; 16],
+        commits: 0,
+        stamp: Timestamp::from_micros(-5),
+    };
+
     #[test]
     fn a_count_reads_back_and_no_changed_byte_passes() {
         let folder = tempfile::tempdir().unwrap();
         let path = path(folder.path());
         let sums = Sums::new(&StoreKeys([7; 32]), &Seals::off());
         assert_eq!(find(&path, &sums).unwrap(), Found::Nothing);
-        let tail = Tail {
-            store: [1; 16],
-            incarnation: [2; 16],
-            next: [3; 16],
-            commits: 4,
-            stamp: Timestamp::from_micros(-5),
-        };
+        let tail = Tail { commits: 4, ..TAIL };
         put(&path, &tail, &sums, true).unwrap();
         assert_eq!(find(&path, &sums).unwrap(), Found::Tail(tail));
         let bytes = std::fs::read(&path).unwrap();

@@ -38,8 +38,9 @@ const MIGRATIONS: [&str; 13] = [
     include_str!("migrations/0013_forgotten.sql"),
 ];
 
-/// The oldest schema whose programs may work beside this one: the last release's.
-const BACK_TO: i64 = 12;
+/// The oldest schema whose programs may work beside this one. One that knows only the schema before would forget identities without
+/// noting it, and a checkpoint would miss them.
+const BACK_TO: i64 = 13;
 
 /// Since which schema programs read which version of the encoding.
 const ENCODINGS: [(i64, u32); 1] = [(FIRST, 2)];
@@ -223,6 +224,19 @@ mod tests {
         newer.heard(DOING, Some(NEXT.knows())).unwrap();
         assert!(!newer.is_below_ours());
         assert_eq!(form.writes(), this.form().reads() + 1);
+    }
+
+    #[test]
+    fn whoever_works_beside_this_one_notes_what_it_forgets() {
+        let notes = |text: &&str| text.contains("CREATE TABLE factum.forgotten");
+        let before = MIGRATIONS.iter().take_while(|text| !notes(text)).count();
+        assert!(before < MIGRATIONS.len(), "a migration brings the notes");
+        let least = usize::try_from(Program::default().back_to()).unwrap();
+        assert!(
+            least > before,
+            "{least} does not know migration {}",
+            before + 1
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use factum_engine::{Engine, Problem};
+use factum_engine::{Code, Engine, Problem};
 use factum_store::Store;
 use tokio::task::JoinHandle;
 
@@ -67,11 +67,37 @@ async fn once(
         return Ok(None);
     };
     let (census, now) = (store.census().await?, store.now().await?);
-    let (mut making, mut after) = (Making::begin(folder)?, None);
+    let folder = folder.clone();
+    let mut making = on_files(move || Making::begin(&folder)).await?;
+    let mut after = None;
     loop {
-        after = making.add(&store.heads(after, PAGE).await?)?;
+        let heads = store.heads(after, PAGE).await?;
+        (making, after) = on_files(move || {
+            let after = making.add(&heads)?;
+            Ok((making, after))
+        })
+        .await?;
         if after.is_none() {
-            return making.end(keys, census, now).map(Some);
+            let keys = keys.clone();
+            let end = on_files(move || making.end(&keys, census, now));
+            return end.await.map(Some);
         }
     }
+}
+
+/// Works on files where that holds up no task: they may lie on a slow disk, or on another machine's.
+async fn on_files<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or_else(|error| {
+            let rule = format!("making a checkpoint broke off: {error}");
+            Err(Problem::new(
+                Code::CheckpointFailed,
+                "",
+                rule,
+                "see the log",
+            ))
+        })
 }

@@ -5,9 +5,11 @@
 //! suspend, and the wall clock.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use factum_core::{Span, Timestamp};
+use factum_store::{Store, StoreError};
 use factum_transport::Clock;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -18,6 +20,36 @@ pub struct LocalReading {
     pub boot: i64,
     /// The wall clock.
     pub wall: i64,
+}
+
+/// The setting of a store whose clock stepped, while no destination's time has agreed with it since: a process that starts meanwhile does
+/// not know of the step, and has to doubt it all the same.
+const IN_DOUBT: &str = "clock_in_doubt";
+
+/// Whether a process that ended has left the clock in doubt.
+///
+/// # Errors
+/// What the store says.
+pub async fn was_in_doubt(store: &dyn Store) -> Result<bool, StoreError> {
+    Ok(store.setting(IN_DOUBT).await?.is_some())
+}
+
+/// Writes down whether the clock is in doubt, where it has changed. `written` is what was written last.
+///
+/// # Errors
+/// What the store says; it is tried again with the next look.
+pub async fn keep_doubt(
+    store: &dyn Store,
+    in_doubt: bool,
+    written: &AtomicBool,
+) -> Result<(), StoreError> {
+    if written.load(Ordering::Relaxed) == in_doubt {
+        return Ok(());
+    }
+    let said = in_doubt.then(|| "it stepped".to_owned());
+    store.set_setting(IN_DOUBT, said).await?;
+    written.store(in_doubt, Ordering::Relaxed);
+    Ok(())
 }
 
 /// The store's time, anchored to local clocks.

@@ -25,9 +25,9 @@ use tokio::task::JoinHandle;
 
 use crate::accounts::Accounts;
 use crate::authority;
-use crate::clock::{AnchoredClock, LocalReading};
+use crate::clock::{self, AnchoredClock, LocalReading};
 use crate::destination::{Destination, full_name};
-use crate::directory::Caller;
+use crate::directory::{Caller, Directory};
 use crate::driver::answers::due_at;
 use crate::driver::{DestinationPolicy, Driver, DriverLimits, Event};
 use crate::feeds::Feeds;
@@ -129,6 +129,8 @@ impl Engine {
         let held = |restore: &Restore| restore.released.is_none();
         let released = !restore.as_ref().is_some_and(held);
         let paused = options.store.setting(PAUSED).await?.is_some();
+        let was_in_doubt = clock::was_in_doubt(options.store.as_ref()).await?;
+        let in_doubt = options.clock_in_doubt || was_in_doubt;
         let accounts = Accounts::load(
             options.keys.clone(),
             options.store.as_ref(),
@@ -150,7 +152,8 @@ impl Engine {
             waiters: Waiters::default(),
             unsettled: AtomicUsize::new(0),
             room: Room::new(options.unsettled_max),
-            clock_in_doubt: AtomicBool::new(options.clock_in_doubt),
+            clock_in_doubt: AtomicBool::new(in_doubt),
+            doubt_written: AtomicBool::new(was_in_doubt),
             restore_released: AtomicBool::new(released),
             paused: AtomicBool::new(paused),
             accounts,
@@ -165,11 +168,7 @@ impl Engine {
             claim_lease: claim_lease(&shared.destinations),
         };
         let mut driver = Driver::new(worker, limits, policies, released);
-        driver.handle(Event::Credentials(shared.accounts.changed()), shared.now());
-        driver.handle(Event::Directory(directory), shared.now());
-        if paused {
-            driver.handle(Event::Paused(true), shared.now());
-        }
+        tell_how_it_stands(&mut driver, &shared, directory);
         let gone_at = options.former_workers_gone_at;
         recover::recover(&shared, &mut driver, restore.as_ref(), gone_at).await?;
         let (messages, receiver) = mpsc::channel(4_096);
@@ -467,6 +466,20 @@ impl Engine {
     async fn tell(&self, event: Event) {
         let _ = self.messages.send(Message::Event(event)).await;
     }
+}
+
+/// What a driver has to know before it decides anything.
+fn tell_how_it_stands(driver: &mut Driver, shared: &Shared, directory: Arc<Directory>) {
+    let stands = [
+        Event::Credentials(shared.accounts.changed()),
+        Event::Directory(directory),
+        Event::Paused(shared.paused.load(Ordering::Relaxed)),
+        Event::InDoubt {
+            clock: shared.clock_in_doubt.load(Ordering::Relaxed),
+            accounts: shared.accounts.in_doubt(),
+        },
+    ];
+    driver.handle(Event::All(stands.into()), shared.now());
 }
 
 /// What the driver has to know about each destination.

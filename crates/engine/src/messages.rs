@@ -17,7 +17,7 @@ pub use factum_transport::{Asked, Ended};
 use crate::driver::gate::Heard;
 use crate::driver::heard_of;
 use crate::keys::Keys;
-use crate::proposal::{digest_of, request_of};
+use crate::proposal::approval_digest;
 
 /// The facts that a request brought, and how the destination behaved.
 pub struct Brought {
@@ -171,9 +171,8 @@ impl<'a> Messages<'a> {
             return None;
         };
         // What cannot be built is said below.
-        let rendered = request_of(self.keys, action, self.contract).ok()?;
         let account = approved.account.as_deref();
-        let digest = digest_of(self.keys, action, Some(&rendered), account);
+        let digest = approval_digest(self.keys, action, self.contract, account)?;
         (digest != approved.digest).then(|| {
             let proposal = approved.proposal;
             format!("what would be sent is not what was shown when {proposal} was approved")

@@ -267,6 +267,18 @@ pub(crate) fn request_of(
     effect_request(keys, action, contract, Epoch::default())
 }
 
+/// What an approval of an action that a contract carries binds, at this account. None where its request cannot be built.
+#[must_use]
+pub fn approval_digest(
+    keys: &Keys,
+    action: &Action,
+    contract: &Contract,
+    account: Option<&str>,
+) -> Option<ProposalDigest> {
+    let request = request_of(keys, action, contract).ok()?;
+    Some(digest_of(keys, action, Some(&request), account))
+}
+
 /// The digest of an action and of what it sends. It is keyed: from it alone no guess at the content can be confirmed.
 pub(crate) fn digest_of(
     keys: &Keys,

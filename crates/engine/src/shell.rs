@@ -22,7 +22,7 @@ use tokio::task::{Id, JoinSet};
 use crate::accounts::Accounts;
 use crate::authority;
 use crate::carry::Carrying;
-use crate::clock::{AnchoredClock, LocalReading, STEP_MAX, agrees, duration};
+use crate::clock::{AnchoredClock, LocalReading, STEP_MAX, agrees, duration, keep_doubt};
 use crate::destination::{Destination, Reach};
 use crate::directory::Directory;
 use crate::driver::answers::{self, STORE_REST, Submitted, Wrote, owner};
@@ -91,6 +91,8 @@ pub(crate) struct Shared {
     /// How many more may be recorded.
     pub(crate) room: Room,
     pub(crate) clock_in_doubt: AtomicBool,
+    /// Whether the store knows that the clock is in doubt.
+    pub(crate) doubt_written: AtomicBool,
     pub(crate) restore_released: AtomicBool,
     pub(crate) paused: AtomicBool,
     pub(crate) accounts: Arc<Accounts>,
@@ -248,6 +250,10 @@ async fn look_around(shared: &Shared) -> Event {
         if apart > STEP_MAX && !shared.clock_in_doubt.swap(true, Ordering::Relaxed) {
             tracing::warn!(step = %apart, "the clock stepped; nothing is sent again by key until a destination's time agrees");
         }
+    }
+    let in_doubt = shared.clock_in_doubt.load(Ordering::Relaxed);
+    if let Err(error) = keep_doubt(shared.store.as_ref(), in_doubt, &shared.doubt_written).await {
+        tracing::warn!(%error, "could not write down whether the clock is in doubt; it is tried again");
     }
     for name in shared.accounts.in_doubt() {
         if let Some(destination) = shared.destinations.get(&name) {

@@ -9,7 +9,8 @@ use tokio::sync::mpsc;
 
 use super::review::Person;
 use super::{Cancelled, Engine};
-use crate::driver::answers::due_at;
+use crate::clock::duration;
+use crate::driver::answers::{STORE_REST, due_at};
 use crate::left_behind::with_the_order;
 use crate::metrics::Notes;
 use crate::problem::{Code, Problem};
@@ -168,12 +169,18 @@ async fn record_and_look(
     let unknown = || Problem::unknown_action(id);
     let notes = Notes::of(&facts);
     let recorded = match version {
-        None => shared
-            .store
-            .record(id, facts)
-            .await?
-            .map(Committed::Durable),
-        Some(version) => shared.store.record_at(id, version, facts).await?,
+        None => {
+            let recorded = shared.store.record(id, facts).await;
+            recorded.map(|recorded| recorded.map(Committed::Durable))
+        }
+        Some(version) => shared.store.record_at(id, version, facts).await,
+    };
+    let recorded = match recorded {
+        Ok(recorded) => recorded,
+        Err(error) => {
+            tokio::spawn(look_once_it_can_be_read(shared, messages, id));
+            return Err(error.into());
+        }
     };
     let recorded = match recorded.ok_or_else(unknown)? {
         Committed::Durable(recorded) => recorded,
@@ -186,4 +193,23 @@ async fn record_and_look(
     let _ = messages.send(Message::Event(event)).await;
     shared.stands(&record);
     Ok(Some(recorded.ids))
+}
+
+/// A store that failed to answer may have written all the same: whoever asked is told that it failed, and may never ask again.
+async fn look_once_it_can_be_read(
+    shared: Arc<Shared>,
+    messages: mpsc::Sender<Message>,
+    id: ActionId,
+) {
+    while !messages.is_closed() {
+        tokio::time::sleep(duration(STORE_REST)).await;
+        let Ok(record) = shared.store.load(id).await else {
+            continue;
+        };
+        if let Some(record) = record {
+            let event = due_at(&record, shared.now());
+            let _ = messages.send(Message::Event(event)).await;
+        }
+        return;
+    }
 }

@@ -17,7 +17,7 @@ use crate::failpoint::{CrashPoint, reach};
 use crate::metrics::Notes;
 use crate::problem::{Code, Problem};
 use crate::shell::{announce, name_key};
-use crate::work::{self, Begun, Doable, Report, Ticket, TicketKind, Wish, Work};
+use crate::work::{self, Begun, Doable, Reading, Report, Ticket, TicketKind, Wish, Work};
 
 /// The longest lease that a worker may ask for.
 const LEASE_MAX: Span = Span::from_secs(3_600);
@@ -170,6 +170,9 @@ impl Engine {
                 let remedy = "the permission was handed out once; if nothing was sent, report `not_sent`, else what happened";
                 return Err(Problem::new(Code::AlreadyBegun, "", rule, remedy).about(ticket.action));
             }
+            if ticket.is_before(self.shared.store.restore().await?.as_ref()) {
+                return Err(over(&ticket));
+            }
             let by = self
                 .by_workers(&record)
                 .ok_or_else(|| nothing(&record, "workers do not carry it out any more"))?;
@@ -247,7 +250,10 @@ impl Engine {
             let now = self.shared.store.now().await?;
             let Some(mark) = record.known.marked_for(ticket.nonce) else {
                 let held = self.hold(&ticket, &record);
-                if self.shared.store.renew(&held, lease).await? {
+                let restore = self.shared.store.restore().await?;
+                if !ticket.is_before(restore.as_ref())
+                    && self.shared.store.renew(&held, lease).await?
+                {
                     return Ok(now + lease);
                 }
                 return Err(over(&ticket));
@@ -289,21 +295,29 @@ impl Engine {
         let ticket = self.ticket(claim)?;
         let record = self.of_claim(caller, &ticket).await?;
         let contract = self.shared.pinned_contract(&record).await;
-        let context = (
-            caller.principal.as_str(),
-            &self.shared.keys,
-            contract.as_deref(),
-            self.shared.now(),
-        );
-        let facts = work::facts(&ticket, &record, report, context)?;
+        let restore = self.shared.store.restore().await?;
+        let reading = Reading {
+            by: &caller.principal,
+            keys: &self.shared.keys,
+            contract: contract.as_deref(),
+            restore: restore.as_ref(),
+            now: self.shared.now(),
+        };
+        let facts = work::facts(&ticket, &record, report, &reading)?;
         let evidence = self.shared.store.history(ticket.action).await?;
         if work::is_recorded(&evidence, &facts) {
+            // The first may have been written down by a store whose answer was lost.
+            if record.next.at.is_some() {
+                self.look_at(&record, self.shared.now()).await;
+            }
             return Ok((record, true));
         }
         self.record(ticket.action, facts).await?;
         reach(CrashPoint::C7);
         // Whoever held it holds it no longer; a claim that has ended is left alone.
-        let _ = self.shared.store.release(self.hold(&ticket, &record)).await;
+        if !ticket.is_before(restore.as_ref()) {
+            let _ = self.shared.store.release(self.hold(&ticket, &record)).await;
+        }
         let record = self.load(ticket.action).await?;
         self.look_at(&record, self.shared.now()).await;
         Ok((record, false))
@@ -321,10 +335,10 @@ impl Engine {
             let remedy = "report what became of it: `not_sent` if nothing was sent";
             return Err(Problem::new(Code::AlreadyBegun, "", rule, remedy).about(ticket.action));
         }
-        self.shared
-            .store
-            .release(self.hold(&ticket, &record))
-            .await?;
+        if !ticket.is_before(self.shared.store.restore().await?.as_ref()) {
+            let held = self.hold(&ticket, &record);
+            self.shared.store.release(held).await?;
+        }
         Ok(())
     }
 

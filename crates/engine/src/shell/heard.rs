@@ -8,18 +8,28 @@ use crate::driver::Event;
 use crate::metrics::Notes;
 
 impl Shared {
-    /// An action that was reported about is decided anew, at once.
+    /// An action that was reported about is decided anew, at once. So is one that a repeated report is about: the first may have been
+    /// written down by a store whose answer was lost, and then nobody has looked.
     pub(crate) async fn reported(
         &self,
         site: &Site,
         delivered: Delivered,
         at: Timestamp,
     ) -> Option<Event> {
-        let Delivered::Matched(action) = delivered else {
-            (self.metrics).called_back(&site.destination, delivered, None);
-            return None;
+        let (action, repeated) = match delivered {
+            Delivered::Matched(action) => (action, false),
+            Delivered::Repeated(Some(action)) => (action, true),
+            Delivered::Unmatched | Delivered::Repeated(None) => {
+                (self.metrics).called_back(&site.destination, delivered, None);
+                return None;
+            }
         };
         let record = self.store.load(action).await.ok().flatten();
+        let decided = |record: &Record| record.next.at.is_none();
+        if repeated && record.as_ref().is_some_and(decided) {
+            (self.metrics).called_back(&site.destination, delivered, None);
+            return None;
+        }
         (self.metrics).called_back(&site.destination, delivered, record.as_ref());
         if let Some(record) = record {
             self.count_report(&record).await;

@@ -2,7 +2,7 @@
 //! seal that only the installation's keys make.
 
 use factum_core::{ActionId, Epoch, Timestamp, WorkerNonce};
-use factum_store::{Claim, Record};
+use factum_store::{Claim, Record, Restore};
 
 use crate::keys::Keys;
 use crate::problem::{Code, Problem};
@@ -90,6 +90,13 @@ impl Ticket {
             until: Timestamp::NEVER,
             under: Some(edition),
         }
+    }
+
+    /// Whether the store has come back from a copy since it was handed out. What was claimed, marked or withdrawn meanwhile may be lost,
+    /// and its token may be another's now.
+    #[must_use]
+    pub fn is_before(&self, restore: Option<&Restore>) -> bool {
+        restore.is_some_and(|restore| self.at <= restore.at)
     }
 
     fn bytes(&self) -> Vec<u8> {

@@ -17,7 +17,7 @@ use factum_store::Record;
 
 pub use claim::{Ticket, TicketKind};
 pub use factum_contract::http::HttpAnswer;
-pub use report::{Report, facts, is_recorded};
+pub use report::{Reading, Report, facts, is_recorded};
 
 use crate::directory::Directory;
 pub use crate::driver::held::in_flight_row;

@@ -7,8 +7,8 @@ use factum_core::evidence::{
 };
 use factum_core::mistake::{Mistake, made};
 use factum_core::promise::LookupBy;
-use factum_core::{AttemptNo, Evidence, Fact, Span, Timestamp};
-use factum_store::Record;
+use factum_core::{AttemptNo, Epoch, Evidence, Fact, Span, Timestamp};
+use factum_store::{Record, Restore};
 use factum_transport::Ended;
 
 use super::{Ticket, TicketKind};
@@ -65,7 +65,22 @@ impl Report {
     }
 }
 
-/// What is known once a worker has reported under its claim. `by` is who reports, `contract` the pinned one.
+/// What a report is read by.
+#[derive(Clone, Copy)]
+pub struct Reading<'a> {
+    /// Who reports.
+    pub by: &'a str,
+    /// The installation's keys.
+    pub keys: &'a Keys,
+    /// The contract that is pinned in the action.
+    pub contract: Option<&'a Contract>,
+    /// The last restore of the store from a copy.
+    pub restore: Option<&'a Restore>,
+    /// The store's time.
+    pub now: Timestamp,
+}
+
+/// What is known once a worker has reported under its claim.
 ///
 /// # Errors
 /// [`Code::WrongType`] for a report of the other kind, or an answer that no contract reads; [`Code::NotBegun`] where the attempt
@@ -74,7 +89,7 @@ pub fn facts(
     ticket: &Ticket,
     record: &Record,
     report: Report,
-    context: (&str, &Keys, Option<&Contract>, Timestamp),
+    reading: &Reading<'_>,
 ) -> Result<Vec<Fact>, Problem> {
     let id = record.id();
     if report.kind() != ticket.kind {
@@ -85,7 +100,7 @@ pub fn facts(
         let remedy = "use one of the outcomes that go with the claim's `kind`";
         return Err(Problem::new(Code::WrongType, "/outcome", rule, remedy).about(id));
     }
-    let (by, keys, contract, now) = context;
+    let (by, restore) = (reading.by, reading.restore);
     match ticket.kind {
         TicketKind::LookUp => Ok(vec![looked_up(ticket, record, report)]),
         TicketKind::Send => {
@@ -102,32 +117,63 @@ pub fn facts(
             } else {
                 mark.attempt
             };
-            match (report, contract) {
-                (Report::Answered(answer), Some(contract)) => {
-                    let messages = Messages::new(keys, record, contract);
-                    let request = RequestRef::Attempt(attempt);
-                    let sent = (messages.effect(request, mark.epoch))
-                        .map_err(|_| unreadable(record, "the request cannot be built again"))?;
-                    let ended = Ended::Answered {
-                        answer,
-                        read_at: now,
-                        wrote: 0,
-                    };
-                    Ok(messages.ended(request, mark.epoch, &sent, ended).facts)
-                }
-                (Report::Answered(_), None) => Err(unreadable(
-                    record,
-                    "the operation has no contract that reads answers",
-                )),
-                (report, contract) => {
-                    let mut fact = ended(attempt, report, by, now);
-                    if let (Fact::Answered(answer), Some(contract)) = (&mut fact, contract) {
-                        keep_what_may_be(&mut answer.capture, contract);
-                    }
-                    Ok(vec![fact])
-                }
+            let mut facts = said(attempt, mark.epoch, record, report, reading)?;
+            if ticket.is_before(restore) && record.action.intent.promises.cancel.is_some() {
+                facts.iter_mut().for_each(|fact| doubt(fact, by));
             }
+            Ok(facts)
         }
+    }
+}
+
+/// What a report says of the attempt that was begun under its claim.
+fn said(
+    attempt: AttemptNo,
+    epoch: Epoch,
+    record: &Record,
+    report: Report,
+    reading: &Reading<'_>,
+) -> Result<Vec<Fact>, Problem> {
+    match (report, reading.contract) {
+        (Report::Answered(answer), Some(contract)) => {
+            let messages = Messages::new(reading.keys, record, contract);
+            let request = RequestRef::Attempt(attempt);
+            let sent = (messages.effect(request, epoch))
+                .map_err(|_| unreadable(record, "the request cannot be built again"))?;
+            let ended = Ended::Answered {
+                answer,
+                read_at: reading.now,
+                wrote: 0,
+            };
+            Ok(messages.ended(request, epoch, &sent, ended).facts)
+        }
+        (Report::Answered(_), None) => Err(unreadable(
+            record,
+            "the operation has no contract that reads answers",
+        )),
+        (report, contract) => {
+            let mut fact = ended(attempt, report, reading.by, reading.now);
+            if let (Fact::Answered(answer), Some(contract)) = (&mut fact, contract) {
+                keep_what_may_be(&mut answer.capture, contract);
+            }
+            Ok(vec![fact])
+        }
+    }
+}
+
+/// That an effect came to be before a restore does not say that it is still there: we may have withdrawn it by its key meanwhile,
+/// and the copy does not know.
+fn doubt(fact: &mut Fact, by: &str) {
+    if let Fact::Answered(answer) = fact
+        && matches!(
+            answer.class,
+            AnswerClass::Done | AnswerClass::Accepted { .. } | AnswerClass::AlreadyExists { .. }
+        )
+    {
+        let detail = format!(
+            "{by} reports that it was done; the store was restored from a copy since, and may have lost that it was withdrawn"
+        );
+        *fact = lost(answer.attempt, detail);
     }
 }
 

@@ -17,6 +17,8 @@ use factum_store::{
 pub(crate) enum Fault {
     /// The next submission is written, and its caller does not get to know.
     AdmitInDoubt,
+    /// What is recorded next at a version is written, and nobody gets to know.
+    RecordInDoubt,
     /// This action's row is damaged, for as long as the fault stands.
     Damaged(ActionId),
     /// The next commit of an answer breaks off before anything is written.
@@ -67,6 +69,11 @@ impl FaultyStore {
     }
 }
 
+/// It was written, and its caller cannot know.
+fn in_doubt(doing: &'static str) -> StoreError {
+    StoreError::new(doing, StoreErrorKind::InDoubt("test".to_owned()))
+}
+
 impl Store for FaultyStore {
     fn now(&self) -> Answer<'_, Timestamp> {
         self.inner.now()
@@ -79,8 +86,7 @@ impl Store for FaultyStore {
         }
         Box::pin(async move {
             admitted.await?;
-            let kind = StoreErrorKind::InDoubt("test".to_owned());
-            Err(StoreError::new("recording a submission", kind))
+            Err(in_doubt("recording a submission"))
         })
     }
 
@@ -147,7 +153,14 @@ impl Store for FaultyStore {
             let recorded = crate::world::ready(self.inner.record(id, vec![fact]));
             assert!(matches!(recorded, Ok(Some(_))));
         }
-        self.inner.record_at(id, version, facts)
+        let recorded = self.inner.record_at(id, version, facts);
+        if !self.strikes(Fault::RecordInDoubt) {
+            return recorded;
+        }
+        Box::pin(async move {
+            recorded.await?;
+            Err(in_doubt("recording evidence"))
+        })
     }
 
     fn commit<'a>(

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use factum_core::evidence::{Callback, CancelAnswer, CancelMark, Receipt, ReviewWhy, Ruling};
@@ -10,6 +11,7 @@ use factum_core::promise::Consequence;
 use factum_core::{
     ActionId, Epoch, Fact, Limits, Permission, Preference, Promises, Span, State, WorkerNonce,
 };
+use factum_engine::clock;
 use factum_engine::driver::gate::GateSettings;
 use factum_engine::retention::Retention;
 use factum_engine::{
@@ -108,6 +110,42 @@ async fn a_submission_in_doubt_is_looked_for() {
     };
     let id = store.list(only_one).await.unwrap()[0].id();
     assert_eq!(rested(&engine, id).await, State::Succeeded);
+}
+
+/// Law 8: evidence became durable, nobody knows it, and whoever brought it never comes back. It is looked at all the same.
+#[tokio::test]
+async fn evidence_in_doubt_is_looked_at() {
+    let store = Arc::new(FaultyStore::new());
+    let engine = start(&store, done).await;
+    engine.set_paused(true, "ana").await.unwrap();
+    let id = submit(&engine, "a").await;
+    store.fail(Fault::RecordInDoubt);
+    let refused = engine.cancel(id, "ana", "a mistake").await;
+    assert!(refused.is_err(), "its caller cannot know");
+    let decided = async {
+        while store.load(id).await.unwrap().unwrap().next.step != "none" {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let decided = tokio::time::timeout(PATIENCE, decided).await;
+    assert!(decided.is_ok(), "the engine has not looked at it");
+    assert_eq!(rested(&engine, id).await, State::Cancelled);
+}
+
+/// R11: a clock that stepped is in doubt until a destination's time agrees, and not just until the next start.
+#[tokio::test]
+async fn a_clock_in_doubt_is_in_doubt_after_a_restart_too() {
+    let store = Arc::new(FaultyStore::new());
+    let written = AtomicBool::new(false);
+    for in_doubt in [true, false] {
+        clock::keep_doubt(store.as_ref(), in_doubt, &written)
+            .await
+            .unwrap();
+        let engine = start(&store, done).await;
+        assert_eq!(engine.clock_in_doubt(), in_doubt);
+        engine.shutdown(PATIENCE).await;
+        store.restart();
+    }
 }
 
 /// A damaged row is held; it stops neither the start nor the others.

@@ -309,6 +309,24 @@ async fn a_claim_that_ran_out_is_free_again_and_its_holder_begins_nothing() {
     report(&world, &third, json!({"outcome": "done", "receipt": "D-1"})).await;
 }
 
+/// The store came back from a copy that may have lost the begin under this claim: its token says nothing any more.
+#[tokio::test]
+async fn a_claim_from_before_a_restore_begins_nothing() {
+    let world = world().await;
+    submit(&world, TOKEN, "plain.do", "earlier").await;
+    let earlier = claim(&world, "plain.do").await;
+    let store = world.factum().engine().store();
+    store.declare_restored(None).await.unwrap();
+    for step in ["begin", "heartbeat"] {
+        let refused = go_on(&world, &earlier, step, json!({})).await;
+        assert_eq!(
+            (refused.status, &refused.json()["code"]),
+            (409, &json!("F1101")),
+            "{step}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn an_effect_that_was_made_without_a_begin_is_a_fact_all_the_same() {
     let world = world().await;

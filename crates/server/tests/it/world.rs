@@ -109,6 +109,11 @@ impl World {
         Self::with("", |limits| limits).await
     }
 
+    /// The engine that is served.
+    pub(crate) fn factum(&self) -> &Factum {
+        &self.factum
+    }
+
     /// With this `factum.toml`, and bounds changed.
     pub(crate) async fn with(config: &str, bounds: impl FnOnce(Limits) -> Limits) -> Self {
         Self::on(Factum::memory(), config, bounds).await

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use factum_core::{Lane, ProposalDigest, ProposalId, Timestamp};
 use factum_engine::driver::DestinationPolicy;
+use factum_engine::proposal::approval_digest;
 use factum_store::{Action, Approved};
 
 use super::world::{BEGIN, World};
@@ -18,11 +19,16 @@ impl World {
         let number = u64::try_from(n).unwrap_or_default();
         action.content.approved = Some(Approved {
             proposal: ProposalId::new(Timestamp::from_micros(BEGIN), Lane(7), number),
-            digest: ProposalDigest([7; 32]),
+            digest: ProposalDigest([0; 32]),
             as_of: Timestamp::from_micros(BEGIN),
             account: None,
             by: vec!["ana".to_owned()],
         });
+        let contract = self.contract(self.intents[n].op);
+        let digest = approval_digest(&self.keys, action, &contract, None);
+        if let (Some(approved), Some(digest)) = (&mut action.content.approved, digest) {
+            approved.digest = digest;
+        }
     }
 
     /// What a process that starts now takes each destination's contract to be.

@@ -10,7 +10,7 @@ use factum_core::{Conditions, Epoch, Fact, Span, Timestamp, WorkerNonce};
 use factum_engine::destination::ByWorkers;
 use factum_engine::driver::answers::due_at;
 use factum_engine::messages::Messages;
-use factum_engine::work::{self, Doable, Report, Ticket, TicketKind, in_flight_row};
+use factum_engine::work::{self, Doable, Reading, Report, Ticket, TicketKind, in_flight_row};
 use factum_engine::{Code, Operation};
 use factum_faults::{Class, Fault};
 use factum_store::{Claimed, Committed, Due, Record, Store};
@@ -315,6 +315,11 @@ impl World {
             };
             return self.does(Span::ZERO, Deed::Report(nonce, life, report));
         }
+        let restore = ready(self.store.restore()).unwrap_or_default();
+        if ticket.is_before(restore.as_ref()) {
+            self.sometimes("a begin found its claim older than a restore");
+            return self.drop_job(nonce);
+        }
         let op = self.op_of(&record.action.scope.destination);
         let leave = match (self.doable(p, &record), self.lines[op].operation.by_workers) {
             (Doable::Send(leave), Some(by)) => leave.leased_for(by.lease),
@@ -476,12 +481,16 @@ impl World {
         let Some(record) = self.stored(ticket.action) else {
             return self.drop_job(nonce);
         };
-        let (now, contract) = (
-            self.process_now(p),
-            self.contract(self.op_of(&record.action.scope.destination)),
-        );
-        let context = ("worker", &self.keys, Some(&*contract), now);
-        let facts = match work::facts(&ticket, &record, report.clone(), context) {
+        let contract = self.contract(self.op_of(&record.action.scope.destination));
+        let restore = ready(self.store.restore()).unwrap_or_default();
+        let reading = Reading {
+            by: "worker",
+            keys: &self.keys,
+            contract: Some(&contract),
+            restore: restore.as_ref(),
+            now: self.process_now(p),
+        };
+        let facts = match work::facts(&ticket, &record, report.clone(), &reading) {
             Ok(facts) => facts,
             // The copy of the store that came back does not know of the begin.
             Err(problem) if problem.code == Code::NotBegun && self.restores > 0 => {
@@ -497,6 +506,7 @@ impl World {
         let history = ready(self.store.history(ticket.action)).unwrap_or_default();
         if work::is_recorded(&history, &facts) {
             self.sometimes("a report was repeated");
+            self.look_at(p, &record);
         } else {
             self.note(|world| {
                 let kinds: Vec<_> = facts.iter().map(Fact::kind).collect();
@@ -508,9 +518,12 @@ impl World {
             let recorded = ready(self.store.record(ticket.action, facts));
             self.touch(ticket.action);
             if self.answer_lost(recorded).is_err() {
+                self.look_at(p, &record);
                 return self.does(AGAIN, Deed::Report(nonce, life, report));
             }
-            let _ = ready(self.store.release(ticket.hold(&record, 0)));
+            if !ticket.is_before(restore.as_ref()) {
+                let _ = ready(self.store.release(ticket.hold(&record, 0)));
+            }
             self.look_at(p, &record);
         }
         if self.reach(p, "C7") {

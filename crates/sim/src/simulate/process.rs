@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
 use factum_core::{ActionId, Fact, Limits, Span, Timestamp, WorkerNonce};
-use factum_engine::clock::{AnchoredClock, LocalReading, STEP_MAX};
+use factum_engine::clock::{self, AnchoredClock, LocalReading, STEP_MAX};
 use factum_engine::driver::answers::due_at;
 use factum_engine::driver::{Command, Driver, DriverLimits, Event};
 use factum_engine::left_behind::{left_behind, restored};
@@ -51,6 +51,7 @@ pub(super) struct Process {
     /// How far its host's wall clock stands from true time.
     pub(super) wall_step: i64,
     pub(super) doubt: bool,
+    doubt_written: AtomicBool,
     waits: Vec<Task>,
     wakes_at: Option<Timestamp>,
     paused: AtomicBool,
@@ -80,6 +81,7 @@ impl Process {
             clock: AnchoredClock::new(LocalReading { boot: 0, wall: 0 }, Timestamp::EARLIEST),
             wall_step: 0,
             doubt: false,
+            doubt_written: AtomicBool::new(false),
             waits: Vec::new(),
             wakes_at: None,
             paused: AtomicBool::new(false),
@@ -243,6 +245,7 @@ impl World {
         };
         let behind = store.since(Timestamp::from_micros(local.wall));
         let contracts = self.contracts();
+        let was_in_doubt = ready(clock::was_in_doubt(&self.store)).unwrap_or_default();
         let process = &mut self.processes[p];
         *process = Process {
             nonce,
@@ -252,7 +255,8 @@ impl World {
             contracts,
             clock: AnchoredClock::new(local, store),
             wall_step: process.wall_step,
-            doubt: alone && behind > STEP_MAX,
+            doubt: was_in_doubt || alone && behind > STEP_MAX,
+            doubt_written: AtomicBool::new(was_in_doubt),
             waits: Vec::new(),
             wakes_at: None,
             paused: AtomicBool::new(self.paused),
@@ -423,6 +427,9 @@ impl World {
             let store = store_now(&self.store);
             let apart = self.processes[p].clock.anchor(local, store);
             self.processes[p].doubt |= apart > STEP_MAX;
+            let process = &self.processes[p];
+            let kept = clock::keep_doubt(&self.store, process.doubt, &process.doubt_written);
+            let _ = ready(kept);
         }
         let clock = self.processes[p].doubt;
         self.look_after_others(p);

@@ -430,8 +430,8 @@ impl World {
             if self.reach(p, "C6") {
                 return;
             }
-            if agrees(self.now, now) {
-                self.processes[p].doubt = false;
+            if agrees(self.now, now) && std::mem::take(&mut self.processes[p].doubt) {
+                self.task(p, Span::from_secs(2), Task::LookAround);
             }
         }
         let detail = "as the simulator drew it".to_owned();

@@ -1,13 +1,18 @@
 #!/usr/bin/env bash
-# test.sh python|crewai|typescript|packages: the tests of a client against the command that FACTUM names, in front of a testbed. With the word `install`
+# test.sh python|outbox|crewai|typescript|packages: the tests of a client against the command that FACTUM names, in front of a testbed. With the word `install`
 # behind it installs what they need under LAB_CACHE, and does no more. CrewAI pins versions that others do not go with: it stands alone.
+# For `outbox` SERVER names a PostgreSQL server whose user may make databases.
 here=$(cd "$(dirname "$0")" && pwd); . "$here/../labs/lib.sh"
 pytest='pytest==9.2.0 pytest-asyncio==1.5.0'
-case ${1:?test.sh python, crewai, typescript or packages} in
+case ${1:?test.sh python, outbox, crewai, typescript or packages} in
   python)
     # shellcheck disable=SC2086
     lab_venv client-python httpx==0.28.1 pydantic==2.14.4 $pytest mypy==2.4.1 ruff==0.17.6 \
       langchain==1.5.2 openai-agents==0.24.0 pydantic-ai-slim==2.68.0 claude-agent-sdk==0.2.189
+    ;;
+  outbox)
+    # shellcheck disable=SC2086
+    lab_venv client-outbox httpx==0.28.1 pydantic==2.14.4 $pytest 'psycopg[binary]==3.3.4' sqlalchemy==2.0.44
     ;;
   crewai)
     # shellcheck disable=SC2086
@@ -23,7 +28,7 @@ case ${1:?test.sh python, crewai, typescript or packages} in
       cp "$here/typescript/package-lock.json" "$modules/ready"
     fi
     ;;
-  *) echo "test.sh python, crewai, typescript or packages" >&2; exit 2 ;;
+  *) echo "test.sh python, outbox, crewai, typescript or packages" >&2; exit 2 ;;
 esac
 if [ "${2:-}" = install ]; then exit 0; fi
 FACTUM_BIN=$(realpath "${FACTUM:?names the command factum}"); export FACTUM_BIN
@@ -38,11 +43,12 @@ tutorial() {
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 case $1 in
-  python | crewai)
+  python | outbox | crewai)
     cp -r "$here/python/." "$copy"; cd "$copy"
     bin=$LAB_CACHE/client-$1/bin
     export PYTHONPATH=$copy/src PYTHONDONTWRITEBYTECODE=1 CREWAI_DISABLE_TELEMETRY=true OTEL_SDK_DISABLED=true HOME=$copy
-    if [ "$1" = crewai ]; then "$bin/python" -m pytest -q -W ignore tests/test_adapter_crewai.py; exit; fi
+    if [ "$1" = crewai ]; then "$bin/python" -m pytest -q -W ignore tests/test_adapter_crewai.py tests/test_adapter_checks.py; exit; fi
+    if [ "$1" = outbox ]; then : "${SERVER:?names a server}"; "$bin/python" -m pytest -q tests/test_outbox.py; exit; fi
     "$bin/ruff" check src tests
     # CrewAI is not in this environment.
     "$bin/mypy" --strict --exclude 'adapters/crewai' src

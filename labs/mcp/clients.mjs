@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -36,6 +37,31 @@ async function server(name, transport) {
   console.log(`server, ${name}: ok`);
 }
 
+/** A client whose person approves whatever is shown to them; what that was. */
+async function approver(transport) {
+  const client = new Client({ name: "lab", version: "1" }, { capabilities: { elicitation: {} } });
+  const shown = [];
+  client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+    shown.push(params.message);
+    return { action: "accept", content: { approve: true } };
+  });
+  await client.connect(transport);
+  return { client, shown };
+}
+
+async function approval(name, transport) {
+  const { client, shown } = await approver(transport);
+  const business = `approved-${name}`;
+  const call = { name: "perform_action", arguments: { destination: "bed", operation: "lookup.sync", payload: { business }, request_key: business, wait_s: 20 } };
+  const first = await client.callTool(call);
+  assert.equal(first.structuredContent.outcome, "done");
+  assert.equal((await client.callTool(call)).structuredContent.outcome, "already_done");
+  assert.deepEqual([effects(business), shown.length], [1, 1]);
+  assert.match(shown[0], new RegExp(business));
+  await client.close();
+  console.log(`approval, ${name}: ok`);
+}
+
 async function gateway() {
   const files = join(folder, "files");
   mkdirSync(files, { recursive: true });
@@ -56,6 +82,26 @@ async function gateway() {
   console.log("gateway before a server from npm: ok");
 }
 
+/** A call through the gateway that its person approves first. */
+async function approvedFile() {
+  const files = join(folder, "approved");
+  mkdirSync(files, { recursive: true });
+  const words = ["mcp", "wrap", "--data", join(folder, "gateway-approving"), "--approve", "write_*", "--", process.execPath, filesystem, files];
+  const { client, shown } = await approver(pipe(words));
+  const call = { name: "write_file", arguments: { path: join(files, "b.txt"), content: "approved", request_key: "b" } };
+  const first = await client.callTool(call);
+  assert.deepEqual((await client.callTool(call)).content, first.content);
+  assert.equal(readFileSync(join(files, "b.txt"), "utf8"), "approved");
+  assert.equal(shown.length, 1);
+  assert.match(shown[0], /"content":"approved"/);
+  await client.close();
+  console.log("approval, gateway before a server from npm: ok");
+}
+
 await server("pipe", pipe(["mcp", "serve"], { FACTUM_URL: url, FACTUM_TOKEN: token }));
 await server("http", new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit: { headers: { authorization: `Bearer ${token}` } } }));
 await gateway();
+await approvedFile();
+await approval("pipe", pipe(["mcp", "serve"], { FACTUM_URL: url, FACTUM_TOKEN: process.env.APPROVER }));
+const asAna = { requestInit: { headers: { authorization: `Bearer ${process.env.APPROVER}` } } };
+await approval("http", new StreamableHTTPClientTransport(new URL(`${url}/mcp`), asAna));

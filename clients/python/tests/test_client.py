@@ -30,6 +30,7 @@ def test_a_lost_answer_makes_no_second_effect(ground):
 
 
 def test_an_open_outcome_is_returned_and_its_words_make_no_claim(ground):
+    # B109: it acts without an acknowledgement; nothing is repeated because time has passed
     ground.faults("close_fin,p=1,class=effect")
     with ground.factum() as factum:
         outcome = factum.perform("bed", "neither.sync", {"business": "open"}, key="open/1", wait=30)
@@ -37,6 +38,7 @@ def test_an_open_outcome_is_returned_and_its_words_make_no_claim(ground):
     words = outcome.for_model()
     assert not words.is_error and outcome.id in words.text and "Do not call this tool again" in words.text
     assert outcome.never_say and outcome.say == outcome.status.statement.say
+    assert outcome.status.next.do == "review" and effects(ground, "open") == 1
 
 
 def test_declined_is_not_done_and_an_error_for_the_model(ground):

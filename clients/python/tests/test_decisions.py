@@ -25,6 +25,7 @@ def test_what_is_approved_is_done_once_and_twice_approved_is_approved(ground):
 
 
 def test_what_is_declined_is_never_sent(ground):
+    # B127: the call is withdrawn while a person is asked, and then the person says yes
     with ground.factum() as factum:
         asked = factum.propose("bed", "key.sync", {"business": "declined later"}, key="declined/2")
         declined = factum.decline(asked.proposal.id, "not this month")

@@ -88,7 +88,7 @@ export interface Begun {
 /** Takes what waits. A claim whose answer is lost is free again when its lease ends. */
 export async function claim(
   factum: Factum,
-  wish: { destinations: string[]; operations: string[]; kind?: Task["kind"]; max: number; lease_s: number },
+  wish: { destinations: string[]; operations: string[]; actions?: string[]; kind?: Task["kind"]; max: number; lease_s: number },
   waitMs: number,
 ): Promise<Task[]> {
   for (const retry = new Retry(factum.patienceMs); ; ) {
@@ -230,11 +230,10 @@ function isOpen(outcome: Outcome): boolean {
   return (outcome.kind === "pending" || outcome.kind === "unknown") && ["send", "look_up", "wait"].includes(outcome.status?.next.do ?? "none");
 }
 
-/** Claims what waits of an operation, keeps one action, and gives the others back. */
+/** Claims one action. */
 async function take(factum: Factum, outcome: Outcome, of: { destinations: string[]; operations: string[] }, waitMs: number): Promise<Task | undefined> {
-  const tasks = await claim(factum, { ...of, max: 100, lease_s: 60 }, waitMs);
-  const ours = tasks.find((task) => task.action === outcome.id);
-  await Promise.all(tasks.filter((task) => task !== ours).map((task) => giveBack(factum, task)));
+  const actions = outcome.id === undefined ? [] : [outcome.id];
+  const [ours] = await claim(factum, { ...of, actions, max: 1, lease_s: 60 }, waitMs);
   return ours;
 }
 

@@ -23,8 +23,6 @@ from .work import Finder, Heart, not_sent, raised, unknown
 from .work_steps import Begun, NotSent, Report, Task
 
 _LEASE = 60.0
-#: As many as one claim may hand out.
-_MOST = 100
 
 
 class Attempt:
@@ -55,13 +53,11 @@ class Attempt:
         return status.next.do in ("send", "look_up", "wait")
 
     def _take(self, wait: float) -> None:
-        """Claims what waits of this operation, keeps this action, and gives the others back."""
-        steps = work_steps.claim([self._body["destination"]], [self._body["operation"]], kind=None, most=_MOST, lease=_LEASE, wait=wait,
-                                 patience=self._factum.patience)
+        """Claims this action."""
+        steps = work_steps.claim([self._body["destination"]], [self._body["operation"]], kind=None, most=1, lease=_LEASE, wait=wait,
+                                 patience=self._factum.patience, action=self.outcome.id)
         for task in self._factum.drive(steps):
-            if task.action != self.outcome.id:
-                self._factum.drive(work_steps.give_back(task))
-            elif task.kind == "send":
+            if task.kind == "send":
                 self._task = task
             elif self._look is None:
                 self._factum.drive(work_steps.give_back(task))

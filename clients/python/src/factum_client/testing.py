@@ -26,6 +26,9 @@ from typing_extensions import Self
 from .aio import AsyncFactum
 from .client import Factum
 
+#: Where keys and token are beside a store in a file.
+_FOLDER = "factum-data"
+
 
 def program() -> str:
     """Where the program `factum` is."""
@@ -44,11 +47,14 @@ class Playground:
     """`factum testbed` and `factum serve` in a folder of their own, ended with the block."""
 
     def __init__(self, *, destinations: dict[str, str] | None = None, stand_ins: list[str] | None = None, settings: str = "",
-                 store: str | None = None):
-        """`destinations` are names and providers, all served by the one testbed; `settings` is more text for `factum.toml`."""
+                 store: str | None = None, store_folder: str | None = None):
+        """`destinations` are names and providers, all served by the one testbed; `settings` is more text for `factum.toml`.
+
+        `store` is another store's address than that of a file; one on PostgreSQL has its keys and token in `store_folder`, below `folder`.
+        """
         self._destinations = destinations or {"bed": "testbed"}
         self._stand_ins, self._settings = stand_ins or [], settings
-        self._store = store or "sqlite:./factum-data/factum.db"
+        self._store, self._store_folder = store or f"sqlite:./{_FOLDER}/factum.db", store_folder or _FOLDER
         self._children: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> Self:
@@ -79,7 +85,7 @@ class Playground:
 
     @property
     def token(self) -> str:
-        return (self.folder / "factum-data/admin.token").read_text().strip()
+        return (self.folder / self._store_folder / "admin.token").read_text().strip()
 
     def factum(self, **options: Any) -> Factum:
         """A client of the engine."""
@@ -146,6 +152,8 @@ class Playground:
 
     def _configure(self) -> None:
         lines = [f'server.listen = "127.0.0.1:{self._port}"', f'store.url = "{self._store}"']
+        if self._store_folder != _FOLDER:
+            lines.append(f'store.folder = "{self._store_folder}"')
         for name, provider in self._destinations.items():
             lines += [f"[destinations.{name}]", f'provider = "{provider}"', f'base = "{self.destination}"', 'account = "playground"',
                       'limits.answer_wait = "2 s"']

@@ -20,7 +20,7 @@ One begin is one call: turn off retries, redirects and queues in the system's li
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from typing_extensions import Self
@@ -35,7 +35,8 @@ __all__ = ["Begun", "NotSent", "Report", "Task", "Worker", "absent", "accepted",
            "inconclusive", "not_sent", "queued_as", "rejected", "unknown"]
 
 _log = logging.getLogger(__name__)
-_PAUSE_MAX = 30.0
+#: The longest that a worker holds back after preparations that failed, in seconds.
+PAUSE_MAX = 30.0
 
 
 def done(receipt: object, *aliases: str) -> Report:
@@ -170,22 +171,13 @@ class Worker:
 
     def once(self, wait: float = 0) -> bool:
         """Does the next thing that waits, and says whether there was one."""
-        for operations, kind, share in self._wishes(wait):
+        for operations, kind, share in wishes(self._senders, self._finders, wait):
             tasks = self._factum.drive(work_steps.claim(self._destinations, operations, kind=kind, most=1, lease=self._lease, wait=share,
                                                         patience=self._factum.patience))
             for task in tasks:
                 self._do(task)
                 return True
         return False
-
-    def _wishes(self, wait: float) -> list[tuple[list[str], str | None, float]]:
-        """What is claimed: in one request where both kinds are known of every operation, else in one for each kind."""
-        senders, finders = sorted(self._senders), sorted(self._finders)
-        if senders == finders:
-            return [(senders, None, wait)]
-        kinds = [(names, kind) for names, kind in ((senders, "send"), (finders, "look_up")) if names]
-        share = wait if len(kinds) == 1 else min(wait, 1.0)
-        return [(names, kind, share) for names, kind in kinds]
 
     def _do(self, task: Task) -> None:
         if task.kind == "look_up":
@@ -215,7 +207,7 @@ class Worker:
             self._factum.drive(work_steps.give_back(task))
             # It is free at once, for others too: this worker holds back for a while.
             self._failed += 1
-            self._stopped.wait(min(2.0 ** self._failed / 2, _PAUSE_MAX))
+            self._stopped.wait(min(2.0 ** self._failed / 2, PAUSE_MAX))
             return False
         self._failed = 0
         return True
@@ -230,15 +222,31 @@ class Worker:
                 self._report(task, unknown(f"the worker's report was refused: {refused}"))
 
 
+def wishes(senders: Iterable[str], finders: Iterable[str], wait: float) -> list[tuple[list[str], str | None, float]]:
+    """What is claimed: in one request where both kinds are known of every operation, else in one for each kind."""
+    senders, finders = sorted(senders), sorted(finders)
+    if senders == finders:
+        return [(senders, None, wait)]
+    kinds = [(names, kind) for names, kind in ((senders, "send"), (finders, "look_up")) if names]
+    share = wait if len(kinds) == 1 else min(wait, 1.0)
+    return [(names, kind, share) for names, kind in kinds]
+
+
 def _told(function: Callable[[], Any], otherwise: str) -> Report:
-    """What a function says; what it raises speaks for nothing, unless it is `NotSent`."""
+    """What a function says, or raises."""
     try:
-        said = function()
-    except NotSent as error:
-        return because("not_sent" if otherwise == "unknown" else otherwise, error)
+        return heard(function(), otherwise)
     except Exception as error:  # noqa: BLE001 (it is logged and reported)
-        _log.exception("a worker's function raised; reported as %s", otherwise)
-        return raised(otherwise, error)
+        return heard(error, otherwise)
+
+
+def heard(said: object, otherwise: str) -> Report:
+    """The report about what a function gave or raised. What it raised speaks for nothing, unless it is `NotSent`."""
+    if isinstance(said, NotSent):
+        return because("not_sent" if otherwise == "unknown" else otherwise, said)
+    if isinstance(said, Exception):
+        _log.error("a worker's function raised; reported as %s", otherwise, exc_info=said)
+        return raised(otherwise, said)
     if isinstance(said, Report):
         return said
     return because(otherwise, f"the worker's function gave {type(said).__name__}, and no report")

@@ -96,11 +96,13 @@ class Begun(Part):
 
 
 def claim(destinations: Iterable[str], operations: Iterable[str], *, kind: str | None, most: int, lease: float, wait: float,
-          patience: float) -> Steps[list[Task]]:
-    """Takes what waits. A claim whose answer is lost is free again when its lease ends."""
+          patience: float, action: str | None = None) -> Steps[list[Task]]:
+    """Takes what waits, or of that one action alone. A claim whose answer is lost is free again when its lease ends."""
     wish = {"destinations": list(destinations), "operations": list(operations), "max": most, "lease_s": max(1, round(lease))}
     if kind is not None:
         wish["kind"] = kind
+    if action is not None:
+        wish["actions"] = [action]
     call = Call("POST", "/v1/work/claim", wish, query={"wait": f"{wait:g}"}, timeout=wait + GRACE)
     claimed = yield from ask(call, patience)
     return [Task.model_validate(item) for item in claimed["items"]]

@@ -44,6 +44,7 @@ fn refused_lines(summary: &Value) -> Vec<(u64, String)> {
         .collect()
 }
 
+/// B106: a batch that comes again is answered line by line, as joined, and not as a conflict.
 fn check(folder: &Folder, bed: &Bed) {
     folder.write("actions.jsonl", &mixed());
     let ran = folder.run(&[

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# run.sh: the official MCP clients of the Python and TypeScript SDKs, the Inspector and the conformance suite against the server, and the gateway before
+# run.sh: the official MCP clients of the Python SDK and of both lines of the TypeScript SDK, the Inspector and the conformance suite against the server, and the gateway before
 # a server that was written with the Python SDK and one from npm. Effects are counted where they happen. FACTUM names the command; with the
 # word `install` it installs what is needed under LAB_CACHE, and does no more.
 here=$(cd "$(dirname "$0")" && pwd); . "$here/../lib.sh"
 lab_venv mcp-python mcp==2.3.0
 lab_npm mcp-node @modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/inspector@0.15.0 @modelcontextprotocol/conformance@0.1.16 \
   @modelcontextprotocol/server-filesystem@2026.8.31 node@22.23.3
+lab_npm mcp-node-2 @modelcontextprotocol/client@2.4.0
 if [ "${1:-}" = install ]; then exit 0; fi
 factum=$(realpath "${FACTUM:?names the command factum}")
 python=$LAB_CACHE/mcp-python/bin/python modules=$LAB_CACHE/mcp-node/node_modules
@@ -46,6 +47,10 @@ APPROVER=$(said approver token); export APPROVER
 cp "$here"/clients.mjs "$here"/door.mjs "$folder"; ln -s "$modules" "$folder/node_modules"
 "$node" clients.mjs "$factum" "$folder" "$modules/@modelcontextprotocol/server-filesystem/dist/index.js"
 
+# The second line of the SDK has packages of its own.
+mkdir sdk-2; cp "$here/clients2.mjs" sdk-2; ln -s "$LAB_CACHE/mcp-node-2/node_modules" sdk-2/node_modules
+"$node" sdk-2/clients2.mjs "$factum" "$folder" "$here/suite.py"
+
 # The Inspector lists and calls, as a person would with it.
 inspect() { FACTUM_TOKEN=$token "$node" "$modules/@modelcontextprotocol/inspector-cli/build/index.js" "$factum" mcp serve "$@"; }
 inspect --method tools/list | grep -q '"perform_action"'
@@ -62,7 +67,7 @@ conformance() {
   done
 }
 door() {               # door NAME URL TOKEN
-  "$node" door.mjs "$2" "$3" >"$1" & children+=($!)
+  "$node" door.mjs "$2" "$3" >"$1" 9>&- & children+=($!)
   for _ in $(seq 100); do [ -s "$1" ] && return; sleep 0.1; done
 }
 
@@ -71,9 +76,12 @@ door() {               # door NAME URL TOKEN
 door server "$FACTUM_URL" "$token"
 conformance server server-initialize ping tools-list resources-list dns-rebinding-protection server-sse-polling server-sse-multiple-streams
 contents="tools-call-simple-text tools-call-image tools-call-audio tools-call-embedded-resource tools-call-mixed-content"
+mkfifo silence; exec 9<>silence # a host that says nothing, and closes the pipe when this script ends
+finish_all() { exec 9>&-; finish; }
+trap finish_all EXIT
 for kind in reads actions; do
   trust=(); if [ "$kind" = reads ]; then trust=(--trust-annotations); fi
-  sleep 600 | "$factum" mcp wrap "${trust[@]}" --data "$kind-data" -- python3 "$here/suite.py" >/dev/null 2>"$kind.log" & children+=($!)
+  "$factum" mcp wrap "${trust[@]}" --data "$kind-data" -- python3 "$here/suite.py" <silence >/dev/null 9>&- 2>"$kind.log" & children+=($!)
   for _ in $(seq 100); do grep -qs http "$kind-data/lock" && break; sleep 0.1; done
   door "$kind" "$(grep -o 'http://[0-9.:]*' "$kind-data/lock")" "$(cat "$kind-data/admin.token")"
   # shellcheck disable=SC2086

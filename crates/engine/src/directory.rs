@@ -208,6 +208,17 @@ impl Directory {
         tenant == DEFAULT_TENANT || self.tenants.contains_key(tenant)
     }
 
+    /// Whether somebody may come in whom no token names: their tenant counts, and nobody has suspended them by name.
+    #[must_use]
+    pub fn may_come(&self, tenant: &str, principal: &str, now: Timestamp) -> bool {
+        self.tenant_stands(tenant).is_ok() && self.principal_stands(tenant, principal, now).is_ok()
+    }
+
+    /// The tenants that were registered, by name. The one that is there from the start is among them only if it has an entry.
+    pub fn tenants(&self) -> impl Iterator<Item = &str> {
+        self.tenants.keys().map(String::as_str)
+    }
+
     /// Whether there is authority for an act now.
     ///
     /// # Errors

@@ -134,6 +134,9 @@ codes! {
     SignedOut "F1170" "signed-out" 401 "nobody is signed in at the console";
     ForeignForm "F1171" "foreign-form" 403 "the form is not of this console, or of another session";
     ActionChanged "F1172" "action-changed" 409 "the action has changed since it was shown";
+    NoProvider "F1190" "no-provider" 502 "the identity provider cannot be used";
+    SignInRefused "F1191" "sign-in-refused" 403 "the identity provider's answer signs nobody in";
+    NoRole "F1192" "no-role" 403 "whoever signed in has no role here";
 }
 
 impl Code {

@@ -18,7 +18,7 @@ pub use crate::mcp::McpConfig;
 pub use crate::networks::AllowPrivate;
 pub use crate::observe::{LogConfig, LogFormat, MetricsAccess, MetricsConfig, TracesConfig};
 pub use crate::workers::{WorkConfig, WorkKey, WorkLookUp};
-pub use console::ConsoleConfig;
+pub use console::{ConsoleConfig, OidcConfig};
 pub use server::{RateConfig, ServerConfig, TlsConfig};
 
 /// `factum.toml`.

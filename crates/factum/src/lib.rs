@@ -43,6 +43,7 @@ pub mod home;
 pub mod mcp;
 pub mod networks;
 mod observe;
+pub mod oidc;
 #[cfg(feature = "sqlite")]
 pub mod outbox;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]

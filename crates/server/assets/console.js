@@ -142,6 +142,7 @@
   document.addEventListener("DOMContentLoaded", () => {
     dress(document);
     follow();
+    document.querySelector("form[data-send]")?.requestSubmit();
     setInterval(count, 1000);
   });
   document.addEventListener("htmx:afterSwap", () => { chosen = -1; dress(document); });

@@ -14,6 +14,7 @@ use subtle::ConstantTimeEq;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tracing::Instrument;
 
+use crate::console::{self, Links};
 use crate::limits::Limits;
 use crate::mcp::gateway::Gateway;
 use crate::mcp::questions::Questions;
@@ -49,6 +50,8 @@ struct Inner {
     gateway: Option<Gateway>,
     /// What people at MCP clients are asked just now.
     questions: Questions,
+    /// Links that sign somebody in once.
+    links: Links,
 }
 
 impl App {
@@ -105,6 +108,7 @@ impl App {
             open_metrics: AtomicBool::new(false),
             gateway,
             questions: Questions::default(),
+            links: Links::default(),
         };
         Self {
             inner: Arc::new(inner),
@@ -125,6 +129,11 @@ impl App {
     /// What people at MCP clients are asked just now.
     pub(crate) fn questions(&self) -> &Questions {
         &self.inner.questions
+    }
+
+    /// Links that sign somebody in once.
+    pub(crate) fn links(&self) -> &Links {
+        &self.inner.links
     }
 
     /// The bounds.
@@ -175,6 +184,7 @@ impl App {
         let engine = self.inner.factum.engine();
         match holder {
             Holder::Token(id) => engine.caller_of(id),
+            Holder::Person { .. } => console::caller_of(self, holder),
             Holder::Installation(name) => {
                 let mut tokens = self.inner.tokens.iter();
                 tokens

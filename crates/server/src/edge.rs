@@ -99,6 +99,12 @@ impl Asked {
         let _ = (self.inner.caller).set(format!("{tenant}/{principal} by {token}"));
     }
 
+    /// Whether it came from this very machine.
+    pub(crate) fn is_local(&self) -> bool {
+        let peer = self.inner.peer.as_ref();
+        peer.is_some_and(|peer| peer.address.ip().to_canonical().is_loopback())
+    }
+
     /// Whether it came in by the door for other machines.
     pub(crate) fn is_encrypted(&self) -> bool {
         self.inner.peer.as_ref().is_some_and(|peer| peer.encrypted)

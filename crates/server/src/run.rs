@@ -176,7 +176,7 @@ async fn answer(app: App, call: Call, asked: Asked, request: Request) -> Result<
 }
 
 #[expect(clippy::too_many_lines, reason = "a table: a row for each call")]
-async fn carried_out(app: &App, incoming: Incoming) -> Result<Reply, Failure> {
+pub(crate) async fn carried_out(app: &App, incoming: Incoming) -> Result<Reply, Failure> {
     match incoming.call {
         Call::Submit => actions::submit(app, incoming).await,
         Call::List => actions::list(app, incoming).await,

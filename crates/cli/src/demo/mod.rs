@@ -102,7 +102,12 @@ pub(crate) async fn run(args: DemoArgs, json: bool) -> anyhow::Result<ExitCode> 
         () = told_to_end() => anyhow::bail!("told to end before the end"),
     };
     if args.keep {
-        running.look_around(out);
+        let api = Api::new(running.engine.clients());
+        let link = api
+            .sign_in_link()
+            .await
+            .context("no way into the console")?;
+        running.look_around(&link, out);
         told_to_end().await;
     }
     running.end().await?;
@@ -177,12 +182,14 @@ impl Running {
     }
 
     /// Says how to look around.
-    fn look_around(&self, out: Out) {
+    fn look_around(&self, link: &str, out: Out) {
         let (engine, admin) = (self.engine.address(), self.testbed.admin_url());
         let token = self.engine.token_file().display();
         for line in [
+            format!("console     {engine}{link}"),
+            "            signs you in, once, within a quarter of an hour; later with the token"
+                .to_owned(),
             format!("engine      {engine}   (token file {token})"),
-            format!("console     {engine}/   (sign in with that token)"),
             format!("destination {}", self.testbed.base_url()),
             format!("ledger      {admin}/ledger/table"),
             format!("folder      {}", self.folder.path().display()),

@@ -116,6 +116,15 @@ impl Api {
         }
     }
 
+    /// The path of a link that signs in at the console once, from this machine.
+    pub(crate) async fn sign_in_link(&self) -> anyhow::Result<String> {
+        let call = Call::post("/sign-in/link", String::new());
+        let made = self.call(call).await;
+        let made = made.map_err(|failure| anyhow!("a link was refused: {}", failure.text()))?;
+        let path = made["path"].as_str().context("the link has no path")?;
+        Ok(path.to_owned())
+    }
+
     /// Makes a call until it is answered.
     async fn call(&self, call: Call) -> Result<Value, Failure> {
         let deadline = tokio::time::Instant::now() + PATIENCE;

@@ -29,6 +29,17 @@ const SEEN_FOR: Span = Span::from_secs(60);
 pub enum Holder {
     /// The token of this id.
     Token(String),
+    /// An identity provider's word.
+    Person {
+        /// The provider.
+        issuer: String,
+        /// Its own name for them.
+        subject: String,
+        /// What they are called here.
+        name: String,
+        /// The groups that they were in when they signed in.
+        groups: Vec<String>,
+    },
     /// The installation's own token, as [`Engine::fingerprint_of`] names it: another one ends the session.
     Installation(String),
 }
@@ -47,6 +58,8 @@ pub struct Lasts {
 pub struct Session {
     /// Its name in the register.
     pub id: String,
+    /// Which tenant it looks at: the holder's own, but for whoever runs the installation.
+    pub tenant: String,
     /// With what it was opened.
     pub holder: Holder,
     /// What its forms carry, and no other session's do.
@@ -100,7 +113,7 @@ impl Engine {
             .to_string()
     }
 
-    /// Opens a session; gives what its browser shows from then on. That is told here, and never again.
+    /// Opens a session that looks at a tenant; gives what its browser shows from then on. That is told here, and never again.
     ///
     /// # Errors
     /// [`Problem`] if the store cannot be written.
@@ -109,6 +122,7 @@ impl Engine {
         holder: Holder,
         tenant: &str,
         by: &str,
+        why: &str,
     ) -> Result<(Session, String), Problem> {
         let (id, secret, form) = (random_hex(ID)?, random_hex(SECRET)?, random_hex(FORM)?);
         let now = self.now();
@@ -128,11 +142,12 @@ impl Engine {
             label: Some(tenant.to_owned()),
             due: None,
             by: by.to_owned(),
-            why: "signed in at the console".to_owned(),
+            why: why.to_owned(),
         };
         self.shared.store.change(vec![change]).await?;
         let session = Session {
             id: id.clone(),
+            tenant: tenant.to_owned(),
             holder,
             form,
             opened_at: now,
@@ -160,6 +175,7 @@ impl Engine {
         }
         let session = Session {
             id: id.to_owned(),
+            tenant: entry.label.clone().unwrap_or_default(),
             holder: kept.holder.clone(),
             form: kept.form.clone(),
             opened_at: Timestamp::from_micros(kept.opened_at),
@@ -170,7 +186,7 @@ impl Engine {
                 ..kept
             };
             // Another request of theirs may have been faster; then that one has written it.
-            self.put_session(&entry, &seen, "was seen").await?;
+            self.put_session(&entry, &seen, &entry.changed.why).await?;
         }
         Ok(Some(session))
     }

@@ -34,6 +34,8 @@ struct Page {
     destination: String,
     place: Place,
     timeline: Timeline,
+    /// The time in which a resend is safe, while the machine is still finding out.
+    window: Option<Window>,
     words: Vec<Words>,
     log: Vec<Line>,
     review: Option<Review>,
@@ -107,6 +109,9 @@ pub(super) async fn show(app: &App, visit: &Visit) -> Result<Reply, Failure> {
         next_at: view.next.at.as_deref().map(When::of_text),
         next_word: next_word(view.next.step).to_owned(),
         timeline: draw(&record, &evidence, &next, window, now, &destination),
+        window: window
+            .filter(|_| !status.is_settled() && review.is_none())
+            .map(|until| Window::of(until, now)),
         words: statements(app, &record),
         log: log.map(|one| line(one, &destination)).collect(),
         review,

@@ -5,6 +5,7 @@ use factum::proposals::{ProposalAnswer, ProposalDetail, ProposalView};
 use factum::statements::{Audience, Reader};
 use factum::{Code, Decision, ProposalFilter, ProposalId, ProposalState};
 
+use super::draft::{Draft, Form};
 use super::page::Shell;
 use super::words::When;
 use super::{Route, Said, Visit, done, moved, shown};
@@ -87,6 +88,9 @@ struct Page {
     view: ProposalView,
     tone: &'static str,
     detail: Shown,
+    /// The same as people read it, where its form is known.
+    draft: Option<Draft>,
+    form: Form,
     at: When,
     until: When,
     may_decide: bool,
@@ -132,6 +136,12 @@ pub(super) async fn show(app: &App, visit: &Visit) -> Result<Reply, Failure> {
     let detail = app.factum().proposal(&visit.caller, id, reader()).await?;
     let view = detail.proposal.clone();
     let open = view.state == "pending";
+    let draft = detail.request.as_ref().and_then(|request| {
+        let mut headers = request.headers.iter();
+        let kind = headers.find(|header| header.name.eq_ignore_ascii_case("content-type"));
+        let kind = kind.map_or("application/json", |header| &header.value);
+        Draft::read(request.body.as_deref()?, kind)
+    });
     let by =
         |one: &factum::proposals::ApprovalView| one.by.as_deref() == Some(&visit.caller.principal);
     shown(&Page {
@@ -142,6 +152,8 @@ pub(super) async fn show(app: &App, visit: &Visit) -> Result<Reply, Failure> {
         may_decide: open && allowed(&visit.caller, Call::Approve.need()).is_ok(),
         has_approved: view.approvals.iter().any(by),
         detail: Shown::of(&detail),
+        draft,
+        form: Form::of(view.kind.as_deref()),
         view,
     })
 }

@@ -7,9 +7,10 @@ use askama::Template;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
-use factum::{Caller, Code, Lasts, Problem, Session};
+use factum::{Caller, Code, DEFAULT_TENANT, Holder, Lasts, Problem, Session};
 use subtle::ConstantTimeEq;
 
+use super::Said;
 use super::form::Form;
 use super::page::{Theme, html, moved};
 use crate::app::App;
@@ -21,6 +22,12 @@ use crate::run::counted;
 /// Where one signs in, and out.
 pub(super) const SIGN_IN: &str = "/sign-in";
 pub(super) const SIGN_OUT: &str = "/sign-out";
+
+/// Where an operator goes to another tenant.
+pub(super) const TENANT: &str = "/tenant";
+
+/// Tenants that are offered; the address of the settings leads to others.
+const TENANTS_MAX: usize = 200;
 
 /// The cookie over TLS: browsers take it from this very host alone. And the one for this machine, where there is none.
 const SECURE_COOKIE: &str = "__Host-factum-console";
@@ -47,8 +54,31 @@ pub(super) async fn who(
     let engine = app.factum().engine();
     let session = engine.session(shown, lasts(app)).await?;
     let session = session.ok_or_else(signed_out)?;
-    let caller = app.holder_of(&session.holder).ok_or_else(signed_out)?;
+    let caller = acting(app, &session).ok_or_else(signed_out)?;
     Ok((caller, session))
+}
+
+/// Whose session it is, as they act in it: whoever runs the installation may look at another tenant, and is named there as what they are.
+/// None once what it was opened with does not count any more.
+pub(super) fn acting(app: &App, session: &Session) -> Option<Caller> {
+    let own = app.holder_of(&session.holder)?;
+    if session.tenant == own.tenant || !own.is_operator() {
+        return Some(own);
+    }
+    let there = app
+        .factum()
+        .engine()
+        .directory()
+        .has_tenant(&session.tenant);
+    Some(if there {
+        Caller {
+            tenant: session.tenant.clone(),
+            principal: format!("{} of {}", own.principal, own.tenant),
+            ..own
+        }
+    } else {
+        own
+    })
 }
 
 fn lasts(app: &App) -> Lasts {
@@ -60,7 +90,7 @@ fn lasts(app: &App) -> Lasts {
 }
 
 /// Whether the browser speaks TLS with us, or with the proxy before us.
-fn is_secure(app: &App, asked: &Asked) -> bool {
+pub(super) fn is_secure(app: &App, asked: &Asked) -> bool {
     asked.is_encrypted() || app.factum().config().server.behind_proxy
 }
 
@@ -112,6 +142,8 @@ struct SignIn {
     wrong: Option<&'static str>,
     /// A session was open, and is not any more.
     ended: bool,
+    /// One can sign in with an identity provider.
+    provider: bool,
 }
 
 /// Somebody is not signed in: a page is asked for again after the sign-in, a form is not sent again.
@@ -158,7 +190,7 @@ fn inside(to: &str) -> bool {
     plain && to.starts_with('/') && !to.starts_with("//") && !to.starts_with(SIGN_IN)
 }
 
-fn led_to(form: &Form) -> String {
+pub(super) fn led_to(form: &Form) -> String {
     let to = form.text("to").filter(|to| inside(to));
     to.unwrap_or("/").to_owned()
 }
@@ -177,6 +209,7 @@ pub(super) async fn page(State(app): State<App>, request: Request) -> Reply {
             to,
             wrong: None,
             ended: cookie(headers, cookie_name(is_secure(&app, &asked))).is_some(),
+            provider: app.factum().config().console.oidc.is_some(),
         };
         Ok(html(StatusCode::OK, &page))
     })
@@ -206,21 +239,101 @@ pub(super) async fn sign_in(State(app): State<App>, request: Request) -> Reply {
                 to,
                 wrong: Some("This token is not known here, or does not count any more."),
                 ended: false,
+                provider: app.factum().config().console.oidc.is_some(),
             };
             return Ok(html(StatusCode::UNAUTHORIZED, &page));
         };
         counted(&app, &asked, &caller)?;
-        let engine = app.factum().engine();
-        let opened = engine.open_session(holder, &caller.tenant, &caller.principal);
-        let (_, shown) = opened.await?;
-        Ok(with_cookie(
-            moved(&to),
-            is_secure(&app, &asked),
-            &shown,
-            None,
-        ))
+        enter(&app, &asked, holder, &to, "signed in at the console").await
     })
     .await
+}
+
+/// Opens a session in the holder's own tenant, and leads to a page.
+pub(super) async fn enter(
+    app: &App,
+    asked: &Asked,
+    holder: Holder,
+    to: &str,
+    why: &str,
+) -> Result<Reply, Failure> {
+    let caller = app.holder_of(&holder).ok_or_else(|| {
+        let rule = "what this was made with does not count any more";
+        Failure::new(Code::SignedOut, "", rule, "sign in with a token")
+    })?;
+    let engine = app.factum().engine();
+    let opened = engine.open_session(holder, &caller.tenant, &caller.principal, why);
+    let (_, shown) = opened.await?;
+    Ok(with_cookie(moved(to), is_secure(app, asked), &shown, None))
+}
+
+/// The tenants that may be gone to, the installation's own first; none for who does not run it, or where there is but one.
+pub(super) fn tenants(app: &App, session: &Session) -> Vec<String> {
+    let own = app.holder_of(&session.holder);
+    if !own.is_some_and(|own| own.is_operator()) {
+        return Vec::new();
+    }
+    let directory = app.factum().engine().directory();
+    let named = directory.tenants().filter(|name| *name != DEFAULT_TENANT);
+    let named: Vec<String> = named.take(TENANTS_MAX).map(str::to_owned).collect();
+    if named.is_empty() {
+        return named;
+    }
+    std::iter::once(DEFAULT_TENANT.to_owned())
+        .chain(named)
+        .collect()
+}
+
+/// Leads whoever runs the installation to another tenant, or back: in a new session, so that both are kept with who and when.
+pub(super) async fn go_to_tenant(State(app): State<App>, request: Request) -> Reply {
+    let wait = app.limits().answer_wait;
+    answered(request, TENANT, wait, |request, asked| async move {
+        let (parts, mut body) = request.into_parts();
+        let theme = Theme::of(&parts.headers);
+        let gone = async {
+            same_origin(&parts.headers)?;
+            let (_, session) = who(&app, &asked, &parts.headers).await?;
+            let bytes = bytes(&parts.headers, &mut body, app.limits()).await?;
+            let form = Form::of_body(&parts.headers, bytes.into()).await?;
+            own_form(&session, &form)?;
+            switched(&app, &session, form.text("tenant").unwrap_or_default()).await
+        };
+        match gone.await {
+            Ok(shown) => {
+                let page = moved(&format!("/overview?said={}", Said::Switched.word()));
+                Ok(with_cookie(page, is_secure(&app, &asked), &shown, None))
+            }
+            Err(failure) => Ok(super::page::failed_outside(theme, &failure)),
+        }
+    })
+    .await
+}
+
+async fn switched(app: &App, session: &Session, tenant: &str) -> Result<String, Failure> {
+    let own = app.holder_of(&session.holder);
+    let Some(own) = own.filter(Caller::is_operator) else {
+        let rule = "only whoever runs the installation looks at other tenants";
+        let remedy = "sign in with a token of that tenant";
+        return Err(Failure::new(Code::Forbidden, "/tenant", rule, remedy));
+    };
+    let engine = app.factum().engine();
+    if !engine.directory().has_tenant(tenant) {
+        let rule = format!("no tenant {tenant:?} is registered here");
+        return Err(Failure::new(
+            Code::UnknownName,
+            "/tenant",
+            rule,
+            "choose one of the settings",
+        ));
+    }
+    let why = format!("looks at the tenant {tenant}, from {}", session.tenant);
+    let holder = session.holder.clone();
+    let (_, shown) = engine
+        .open_session(holder, tenant, &own.principal, &why)
+        .await?;
+    let why = format!("went on to the tenant {tenant}");
+    engine.close_session(&session.id, &why).await?;
+    Ok(shown)
 }
 
 /// Ends the session.

@@ -2,7 +2,8 @@
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Uri, header};
-use factum::Code;
+use factum::core::Timestamp;
+use factum::{Code, parse_instant};
 use multer::Multipart;
 
 use crate::incoming::said;
@@ -67,6 +68,11 @@ impl Form {
         Ok(Self(pairs))
     }
 
+    /// Of a text that is written like a form.
+    pub(super) fn of_text(text: &str) -> Self {
+        Self::read(text.as_bytes())
+    }
+
     fn read(bytes: &[u8]) -> Self {
         Self(form_urlencoded::parse(bytes).into_owned().collect())
     }
@@ -89,6 +95,36 @@ impl Form {
     pub(super) fn said(&self, name: &str, characters_max: usize) -> Result<String, Failure> {
         let text = self.text(name).unwrap_or_default().replace("\r\n", "\n");
         said(&format!("/{name}"), text, characters_max)
+    }
+
+    /// An instant as a field for it has it, in UTC, or with its zone; none where nothing is said.
+    pub(super) fn instant(&self, name: &str) -> Result<Option<Timestamp>, Failure> {
+        let Some(text) = self.text(name) else {
+            return Ok(None);
+        };
+        // Fields leave seconds out where there are none.
+        let whole = if text.len() == "2026-11-30T09:00".len() {
+            format!("{text}:00Z")
+        } else if text.contains('Z') || text.get(11..).is_some_and(|time| time.contains(['+', '-']))
+        {
+            text.to_owned()
+        } else {
+            format!("{text}Z")
+        };
+        Ok(Some(parse_instant(&format!("/{name}"), &whole)?))
+    }
+
+    /// A whole number; none where nothing is said.
+    pub(super) fn whole(&self, name: &str) -> Result<Option<u64>, Failure> {
+        let text = self.text(name);
+        let read = text.map(|text| {
+            text.parse().map_err(|_| {
+                let rule = format!("{text:?} is no whole number");
+                let remedy = "write digits alone";
+                Failure::new(Code::WrongType, &format!("/{name}"), rule, remedy)
+            })
+        });
+        read.transpose()
     }
 
     /// The same as an address's query, with one text put in place of what it had.
@@ -117,6 +153,27 @@ mod tests {
         assert_eq!(form.all("b").count(), 2);
         assert_eq!(form.text("c"), Some("🎫"));
         assert!(form.said("a", 10).is_err() && form.said("b", 2).is_err());
+    }
+
+    #[test]
+    fn instants_and_numbers_are_read_as_fields_have_them() {
+        let at = |text: &str| {
+            let form = Form(vec![("from".to_owned(), text.to_owned())]);
+            let at = form.instant("from");
+            at.map(|at| at.map(factum::view::rfc3339)).map_err(|_| ())
+        };
+        let wanted = at("2026-11-30T09:00:00Z");
+        assert!(matches!(wanted, Ok(Some(_))));
+        for text in [
+            "2026-11-30T09:00",
+            "2026-11-30T09:00:00",
+            "2026-11-30T10:00:00+01:00",
+        ] {
+            assert_eq!(at(text), wanted, "{text}");
+        }
+        assert_eq!((at(""), at("soon")), (Ok(None), Err(())));
+        assert_eq!(form("n=7").whole("n").unwrap(), Some(7));
+        assert!(form("n=-7").whole("n").is_err() && form("n=").whole("n").unwrap().is_none());
     }
 
     #[test]

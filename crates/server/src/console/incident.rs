@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use askama::Template;
 use factum::core::{Span, Timestamp};
 use factum::view::rfc3339;
-use factum::{Incident, Record, parse_instant};
+use factum::{Incident, Record};
 
 use super::form::Form;
 use super::page::{Shell, wrong};
@@ -121,13 +121,14 @@ impl Asked {
         }
     }
 
-    pub(super) fn incident(&self) -> Result<Incident, Failure> {
-        let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+    /// The same as the engine takes it.
+    pub(super) fn incident(form: &Form) -> Result<Incident, Failure> {
+        let some = |name: &str| form.text(name).map(str::to_owned);
         Ok(Incident {
-            destination: some(&self.destination),
-            operation: some(&self.operation),
-            from: instant("/from", &self.from)?,
-            until: instant("/until", &self.until)?,
+            destination: some("destination"),
+            operation: some("operation"),
+            from: form.instant("from")?,
+            until: form.instant("until")?,
         })
     }
 
@@ -136,22 +137,6 @@ impl Asked {
         let text = text.strip_suffix('Z').unwrap_or(text);
         text.split_once('.').map_or(text, |(whole, _)| whole)
     }
-}
-
-/// An instant as a field has it, in UTC, or with its zone.
-fn instant(member: &str, text: &str) -> Result<Option<Timestamp>, Failure> {
-    if text.is_empty() {
-        return Ok(None);
-    }
-    // Fields leave seconds out where there are none.
-    let whole = if text.len() == "2026-11-30T09:00".len() {
-        format!("{text}:00Z")
-    } else if text.contains('Z') || text.get(11..).is_some_and(|time| time.contains(['+', '-'])) {
-        text.to_owned()
-    } else {
-        format!("{text}Z")
-    };
-    Ok(Some(parse_instant(member, &whole)?))
 }
 
 /// One action of it.
@@ -172,7 +157,7 @@ pub(super) async fn show(app: &App, visit: &Visit) -> Result<Reply, Failure> {
     let asked = Asked::read(&visit.query);
     let engine = app.factum().engine();
     let waiting = engine
-        .waiting_for_people(&visit.caller, &asked.incident()?)
+        .waiting_for_people(&visit.caller, &Asked::incident(&visit.query)?)
         .await?;
     let rows = waiting.iter().take(VERDICTS_MAX).map(row);
     let rows = rows.collect::<Result<Vec<_>, Failure>>()?;
@@ -213,29 +198,4 @@ pub(super) fn named(asked: &Asked) -> Result<(), Failure> {
         return Err(wrong("/destination", "no destination is named", remedy));
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn instants_are_read_as_fields_and_addresses_have_them() {
-        let at = |text: &str| instant("/from", text).unwrap().map(rfc3339);
-        let wanted = Some("2026-11-30T09:00:00Z".to_owned());
-        for text in [
-            "2026-11-30T09:00",
-            "2026-11-30T09:00:00",
-            "2026-11-30T09:00:00Z",
-            "2026-11-30T10:00:00+01:00",
-        ] {
-            assert_eq!(
-                at(text).map(|at| at.replace(".000000", "")),
-                wanted,
-                "{text}"
-            );
-        }
-        assert_eq!(at(""), None);
-        assert!(instant("/from", "soon").is_err());
-    }
 }

@@ -12,6 +12,7 @@ use tokio::time::{sleep, timeout};
 use tracing::Instrument;
 
 use super::Visit;
+use super::door::acting;
 use crate::app::App;
 use crate::events::Pieces;
 use crate::reply::{Failure, Reply, with_header};
@@ -36,7 +37,7 @@ pub(super) async fn open(app: &App, visit: &Visit) -> Result<Reply, Failure> {
     let page = OpenPage {
         app: app.clone(),
         caller: visit.caller.clone(),
-        holder: visit.session.holder.clone(),
+        session: visit.session.clone(),
         cursor: app.factum().cursor(From::Now).await?,
         pieces,
         _slot: slot,
@@ -54,7 +55,7 @@ pub(super) async fn open(app: &App, visit: &Visit) -> Result<Reply, Failure> {
 struct OpenPage {
     app: App,
     caller: factum::Caller,
-    holder: factum::Holder,
+    session: factum::Session,
     cursor: Cursor,
     pieces: mpsc::Sender<Bytes>,
     _slot: OwnedSemaphorePermit,
@@ -70,7 +71,7 @@ impl OpenPage {
                 Err(problem) => return tracing::warn!(%problem, "a page is not kept up to date"),
             };
             // A session's end by time is seen when the page asks for itself anew; a token's end is seen here.
-            if !told || self.app.holder_of(&self.holder).as_ref() != Some(&self.caller) {
+            if !told || acting(&self.app, &self.session).as_ref() != Some(&self.caller) {
                 return;
             }
             tokio::select! {

@@ -84,7 +84,7 @@ pub(super) async fn show(app: &App, visit: &Visit) -> Result<Reply, Failure> {
     let headings = headings(export, shape)?;
     let columns = columns(visit, &headings);
     let read = rows(export, shape, &columns)?;
-    let incident = asked.incident()?;
+    let incident = Asked::incident(form)?;
     let engine = app.factum().engine();
     let waiting = engine.waiting_for_people(&visit.caller, &incident).await?;
     let waiting: BTreeMap<ActionId, Record> = waiting

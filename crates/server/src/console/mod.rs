@@ -9,18 +9,24 @@ mod action;
 mod actions;
 mod approvals;
 mod assets;
+mod audit;
 mod door;
+mod draft;
 mod form;
+mod health;
 mod incident;
 mod known;
+mod link;
 mod live;
 mod matching;
+mod oidc;
 mod overview;
 mod page;
 mod places;
 mod plan;
 mod review;
 mod rule;
+mod settings;
 mod talks;
 mod timeline;
 mod words;
@@ -29,9 +35,11 @@ use axum::Router;
 use axum::extract::{FromRequestParts, RawPathParams, Request, State};
 use axum::http::Method;
 use axum::routing::{MethodFilter, get, on};
-use factum::{ActionId, Caller, Code, Session};
+use factum::{ActionId, Caller, Code, DEFAULT_TENANT, Session};
 
 use self::form::Form;
+pub(crate) use self::link::Links;
+pub(crate) use self::oidc::caller_of;
 use self::page::{Shell, Theme, moved, shown};
 use crate::app::App;
 use crate::call::Call;
@@ -90,6 +98,10 @@ routes! {
     Acknowledge POST "/conversations/{id}/acknowledge" Acknowledge;
     Places GET "/destinations" Destinations;
     Place GET "/destinations/{name}" Destination;
+    Settings GET "/settings" Principals;
+    Setting GET "/settings/{kind}/{name}" Principal;
+    MakeSetting POST "/settings/{kind}" AddPrincipal;
+    ChangeSetting POST "/settings/{kind}/{name}" PrincipalState;
 }
 
 /// Somebody who is signed in, and what they ask for.
@@ -98,6 +110,8 @@ struct Visit {
     caller: Caller,
     session: Session,
     theme: Option<Theme>,
+    /// Where they may go: for whoever runs the installation.
+    tenants: Vec<String>,
     params: Vec<(String, String)>,
     /// What stands behind the `?` of the address.
     query: Form,
@@ -107,7 +121,12 @@ struct Visit {
 
 impl Visit {
     fn shell(&self, here: &'static str) -> Shell {
-        Shell::of(&self.caller, &self.session, self.theme, here, &self.query)
+        Shell {
+            // Who runs the installation belongs to the tenant that is there from the start.
+            elsewhere: !self.tenants.is_empty() && self.caller.tenant != DEFAULT_TENANT,
+            tenants: self.tenants.clone(),
+            ..Shell::of(&self.caller, &self.session, self.theme, here, &self.query)
+        }
     }
 
     fn param(&self, name: &str) -> &str {
@@ -132,6 +151,11 @@ pub(crate) fn routes(router: Router<App>) -> Router<App> {
         .route(assets::PATH, get(assets::answer))
         .route(door::SIGN_IN, get(door::page).post(door::sign_in))
         .route(door::SIGN_OUT, on(MethodFilter::POST, door::sign_out))
+        .route(door::TENANT, on(MethodFilter::POST, door::go_to_tenant))
+        .route(oidc::LEAVE, get(oidc::leave))
+        .route(oidc::BACK, get(oidc::back))
+        .route(link::ASK, on(MethodFilter::POST, link::ask))
+        .route(link::FOLLOW, get(link::page).post(link::follow))
         .route(page::THEME, on(MethodFilter::POST, page::set_theme));
     for route in Route::ALL.iter().copied() {
         let filter = if route.method() == Method::POST {
@@ -167,6 +191,7 @@ async fn answer(app: &App, route: Route, asked: &Asked, request: Request) -> Rep
     };
     let visit = Visit {
         route,
+        tenants: door::tenants(app, &session),
         caller,
         session,
         theme,
@@ -213,6 +238,10 @@ async fn visited(
         Route::Talks => talks::list(app, &visit).await,
         Route::Talk => talks::show(app, &visit).await,
         Route::Acknowledge => talks::acknowledge(app, &visit).await,
+        Route::Settings => settings::show(app, &visit).await,
+        Route::Setting => settings::one(app, &visit).await,
+        Route::MakeSetting => settings::add(app, &visit).await,
+        Route::ChangeSetting => settings::change(app, &visit).await,
         Route::Places => places::list(app, &visit),
         Route::Place => places::show(app, &visit),
         Route::Take | Route::GiveBack | Route::Note | Route::CheckAgain => {
@@ -259,5 +288,8 @@ said! {
     ApprovedByOne "approved-by-one" "Your approval is kept. More people have to approve it.";
     Declined "declined" "It is declined: nothing of it is ever sent.";
     PassedOn "passed-on" "It is kept that the correction was passed on.";
+    Made "made" "It is made, and counts from now on.";
+    Changed "changed" "It is changed. Who did it, when and why is kept below.";
+    Switched "switched" "You look at this tenant now. That you do is kept with who and when.";
     AskedSome "asked-some" "The destination is asked about those that it can be asked about.";
 }

@@ -1,16 +1,14 @@
 //! Now: what is under way, what nobody knows, and the last day hour by hour. All of it of one tenant.
 
-use std::collections::BTreeMap;
-
 use askama::Template;
 use factum::conversations::CorrectionFilter;
 use factum::core::{Span, State, Timestamp};
 use factum::statements::Audience;
 use factum::{Filter, Incident, Record};
 
+use super::health::{Together, health};
 use super::page::Shell;
-use super::review::place_of;
-use super::words::{Chip, length};
+use super::words::Chip;
 use super::{Visit, shown};
 use crate::actions::page;
 use crate::app::App;
@@ -24,15 +22,6 @@ const LOOKED_AT: usize = 1_000;
 const HOURS: i64 = 24;
 const HOUR: Span = Span::from_secs(3_600);
 
-/// Upper ends of ages, with their words.
-const AGES: [(Span, &str); 5] = [
-    (Span::from_secs(600), "10 min"),
-    (HOUR, "1 h"),
-    (Span::from_secs(6 * 3_600), "6 h"),
-    (Span::from_secs(86_400), "1 d"),
-    (Span::FOREVER, "older"),
-];
-
 #[derive(Template)]
 #[template(path = "overview.html")]
 struct Page {
@@ -40,10 +29,9 @@ struct Page {
     person: Option<Number>,
     corrections: Option<usize>,
     states: Vec<StateRow>,
-    ages: Vec<Bar>,
-    oldest: Option<String>,
     days: Vec<Multiple>,
-    places: Vec<Place>,
+    /// How destinations do, for whoever may see all of the tenant's.
+    health: Option<Together>,
     partial: bool,
 }
 
@@ -79,19 +67,11 @@ struct Multiple {
     bars: Vec<Bar>,
 }
 
-/// How a destination stands.
-struct Place {
-    name: String,
-    open: usize,
-    unknown: usize,
-    standing: &'static str,
-}
-
 /// Heights of drawings, in pixels.
 const TALL: usize = 64;
 
 /// Bars for counts, on a scale that reaches to `most`.
-fn bars(counts: &[(String, usize)], most: usize, width: usize) -> Vec<Bar> {
+pub(super) fn bars(counts: &[(String, usize)], most: usize, width: usize) -> Vec<Bar> {
     let scale = most.max(1);
     let numbered = counts.iter().enumerate();
     numbered
@@ -113,7 +93,7 @@ fn bars(counts: &[(String, usize)], most: usize, width: usize) -> Vec<Bar> {
 pub(super) async fn show(app: &App, visit: &Visit) -> Result<Reply, Failure> {
     let engine = app.factum().engine();
     let now = engine.now();
-    let (mut states, mut unsettled, mut partial) = (Vec::new(), Vec::new(), false);
+    let (mut states, mut partial) = (Vec::new(), false);
     for state in State::ALL.into_iter().filter(|state| !state.is_final()) {
         let filter = Filter {
             state: Some(state),
@@ -129,16 +109,7 @@ pub(super) async fn show(app: &App, visit: &Visit) -> Result<Reply, Failure> {
             count: found.records.len(),
             more,
         });
-        unsettled.extend(found.records);
     }
-    let unknown: Vec<&Record> = unsettled
-        .iter()
-        .filter(|record| {
-            let status = record.status();
-            status.state == State::OutcomeUnknown && status.closed.is_none()
-        })
-        .collect();
-    let age = |record: &&Record| now.since(record.action.intent.submitted_at);
     let newest = Filter {
         limit: LOOKED_AT,
         ..Filter::default()
@@ -149,10 +120,8 @@ pub(super) async fn show(app: &App, visit: &Visit) -> Result<Reply, Failure> {
         shell: visit.shell("/overview"),
         person: waiting(app, visit, now).await?,
         corrections: corrections(app, visit).await?,
-        ages: by_age(unknown.iter().map(age)),
-        oldest: unknown.iter().map(age).max().map(length),
         days: last_day(&newest.records, now),
-        places: places(app, visit, &unsettled),
+        health: health(app, visit).await?,
         states,
         partial,
     })
@@ -189,18 +158,6 @@ async fn corrections(app: &App, visit: &Visit) -> Result<Option<usize>, Failure>
         .factum()
         .corrections(&visit.caller.tenant, filter, Audience::Operator);
     Ok(Some(due.await?.len()))
-}
-
-fn by_age(ages: impl Iterator<Item = Span>) -> Vec<Bar> {
-    let mut counts = AGES.map(|(_, word)| (word.to_owned(), 0));
-    for age in ages {
-        let place = AGES.iter().position(|(end, _)| age <= *end);
-        if let Some((_, count)) = place.and_then(|place| counts.get_mut(place)) {
-            *count += 1;
-        }
-    }
-    let most = counts.iter().map(|(_, count)| *count).max().unwrap_or(0);
-    bars(&counts, most, 56)
 }
 
 /// What was recorded in each of the last hours, by what became of it.
@@ -253,30 +210,6 @@ fn last_day(newest: &[Record], now: Timestamp) -> Vec<Multiple> {
     drawn.collect()
 }
 
-fn places(app: &App, visit: &Visit, unsettled: &[Record]) -> Vec<Place> {
-    let engine = app.factum().engine();
-    let tenant = &visit.caller.tenant;
-    let directory = engine.directory();
-    let mut counts: BTreeMap<String, (usize, usize)> = BTreeMap::new();
-    for record in unsettled {
-        let (open, unknown) = counts.entry(place_of(record)).or_default();
-        *open += 1;
-        *unknown += usize::from(record.status().state == State::OutcomeUnknown);
-    }
-    let named = engine.destinations_of(tenant);
-    named
-        .map(|(name, _)| {
-            let (open, unknown) = counts.get(name).copied().unwrap_or_default();
-            Place {
-                name: name.to_owned(),
-                open,
-                unknown,
-                standing: directory.destination(tenant, name).word(),
-            }
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -294,19 +227,5 @@ mod tests {
             .collect();
         assert_eq!(heights, [0, 2, TALL]);
         assert_eq!(bars(&counts[..1], 0, 10)[0].height, 0);
-    }
-
-    #[test]
-    fn an_age_is_counted_once() {
-        let ages = [
-            Span::from_secs(600),
-            Span::from_secs(601),
-            Span::from_secs(999_999),
-        ];
-        let counts: Vec<usize> = by_age(ages.into_iter())
-            .iter()
-            .map(|bar| bar.count)
-            .collect();
-        assert_eq!(counts, [1, 1, 0, 0, 1]);
     }
 }

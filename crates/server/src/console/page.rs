@@ -59,13 +59,14 @@ pub(super) struct Place {
 }
 
 /// The places, each with the call behind it.
-const PLACES: [(&str, &str, Call); 6] = [
+const PLACES: [(&str, &str, Call); 7] = [
     ("Overview", "/overview", Call::List),
     ("Review", "/review", Call::Review),
     ("Approvals", "/approvals", Call::Proposals),
     ("Actions", "/actions", Call::List),
     ("Conversations", "/conversations", Call::Corrections),
     ("Destinations", "/destinations", Call::Destinations),
+    ("Settings", "/settings", Call::Principals),
 ];
 
 /// The frame of a page.
@@ -80,6 +81,10 @@ pub(super) struct Shell {
     pub(super) said: Option<&'static str>,
     /// What they may do, in a word.
     pub(super) role: &'static str,
+    /// Where they may go: for whoever runs the installation.
+    pub(super) tenants: Vec<String>,
+    /// It is another tenant than their own.
+    pub(super) elsewhere: bool,
 }
 
 impl Shell {
@@ -109,6 +114,8 @@ impl Shell {
                 .and_then(|word| Said::ALL.iter().find(|said| said.word() == word))
                 .map(|said| said.text()),
             role: role(caller),
+            tenants: Vec::new(),
+            elsewhere: false,
         }
     }
 }

@@ -198,7 +198,7 @@ pub(super) async fn check_many(app: &App, visit: &Visit) -> Result<Reply, Failur
         ids.push(id);
     }
     if visit.form.text("all").is_some() {
-        let incident = Asked::read(&visit.form).incident()?;
+        let incident = Asked::incident(&visit.form)?;
         let engine = app.factum().engine();
         let waiting = engine.waiting_for_people(&visit.caller, &incident).await?;
         ids = waiting.iter().map(Record::id).collect();

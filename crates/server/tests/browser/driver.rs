@@ -160,10 +160,6 @@ impl Browser {
         self.element(selector).await;
     }
 
-    pub(crate) async fn has(&self, selector: &str) -> bool {
-        !self.elements(selector).await.is_empty()
-    }
-
     pub(crate) async fn click(&self, selector: &str) {
         let element = self.element(selector).await;
         self.post(&format!("/element/{element}/click"), &json!({}))

@@ -2,8 +2,10 @@
 //!
 //! These tests need Chromium and chromedriver, so they run only when they are asked for: the step "console" of `./test` installs both.
 
+mod deciding;
 mod driver;
 mod incident;
+mod oidc;
 mod pages;
 mod scene;
 
@@ -117,7 +119,7 @@ async fn everything_works_without_scripts() {
     );
     browser.click(".who summary").await;
     browser.click("button[value=dark]").await;
-    assert!(browser.has("html[data-theme=dark]").await);
+    browser.waits_for("html[data-theme=dark]").await;
     browser.click(".who summary").await;
     browser.click("form[action=\"/sign-out\"] button").await;
     browser.reads("Token").await;
@@ -281,36 +283,6 @@ async fn the_queue_follows_what_happens_and_needs_no_mouse() {
     assert!(
         text.contains("Printer on fire") && !text.contains("Kettle"),
         "{text}"
-    );
-    browser.close().await;
-}
-
-#[tokio::test]
-#[ignore = "needs Chromium and chromedriver"]
-async fn what_would_be_sent_is_approved_or_declined() {
-    let driver = Driver::start().await;
-    let scene = Scene::start("", "").await;
-    let yes = scene.proposed("yes", "Refund for order 77").await;
-    let no = scene.proposed("no", "Refund for order 78").await;
-    let browser = driver.browser(Kind::default()).await;
-    let boss = scene.token("boss", &[Scope::Approve]).await;
-    sign_in(&browser, &scene, &boss).await;
-    browser.open(&scene.at(&format!("/approvals/{yes}"))).await;
-    browser.reads("\"business\": \"yes\"").await;
-    assert_eq!(scene.effects("yes"), (0, 0));
-    browser.type_in("#why", "the goods came back").await;
-    browser.click("button.primary").await;
-    scene.arrived("yes", 1).await;
-    browser.open(&scene.at(&format!("/approvals/{no}"))).await;
-    browser.click("button[formaction$=decline]").await;
-    browser.reads("F1003").await;
-    browser.open(&scene.at(&format!("/approvals/{no}"))).await;
-    browser.type_in("#why", "not this one").await;
-    browser.click("button[formaction$=decline]").await;
-    browser.reads("nothing of it is ever sent").await;
-    assert_eq!(
-        (scene.effects("yes"), scene.effects("no")),
-        ((1, 1), (0, 0))
     );
     browser.close().await;
 }

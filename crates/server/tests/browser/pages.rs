@@ -26,6 +26,8 @@ pub(crate) fn all(action: &str, proposal: &str, talk: &str) -> Vec<String> {
         format!("/approvals/{proposal}"),
         "/conversations".to_owned(),
         talk.to_owned(),
+        "/settings".to_owned(),
+        "/settings/principals/ana".to_owned(),
         "/destinations".to_owned(),
         "/destinations/helpdesk".to_owned(),
         "/actions/act_none".to_owned(),
@@ -83,6 +85,7 @@ async fn furnished() -> (Scene, Vec<String>) {
     }
     assert!(!action.is_empty(), "half of the answers are lost");
     let proposal = scene.proposed("77", "Refund for order 77").await;
+    scene.furnish_settings().await;
     let pages = all(&action, &proposal, "/conversations/conv-91");
     (scene, pages)
 }
@@ -109,6 +112,10 @@ async fn axe_finds_nothing_on_any_page() {
         for page in &pages {
             browser.open(&scene.at(page)).await;
             finds_nothing(&browser, &axe, page).await;
+            let failed = browser
+                .run("return !!document.querySelector('.problem')")
+                .await;
+            assert_eq!(failed, page == "/actions/act_none", "{page}");
         }
         browser.close().await;
     }

@@ -26,16 +26,25 @@ pub(crate) struct Scene {
 impl Scene {
     /// With these faults, and more configuration.
     pub(crate) async fn start(faults: &str, more: &str) -> Self {
+        Self::within("", faults, more).await
+    }
+
+    /// The same, within these limits too.
+    pub(crate) async fn within(limits: &str, faults: &str, more: &str) -> Self {
         let testbed = Testbed::start(TestbedConfig {
             faults: FaultPlan::parse(7, faults).expect("faults"),
             ..TestbedConfig::default()
         })
         .await
         .expect("a testbed");
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        // Some of it names where browsers find the console.
+        let more = more.replace("{console}", &format!("http://{address}"));
         let text = format!(
             "{more}\n[contact]\nsay = \"Please call 555-0100.\"\nwithin = \"1 d\"\n[destinations.helpdesk]\nprovider = \"testbed\"\nbase = \"{}\"\n\
              account = \"acme\"\nlimits = {{ send_wait = \"2 s\", answer_wait = \"1200 ms\", linger = \"100 ms\", skew = \"50 ms\", \
-             pause_margin = \"1 s\", backoff = \"50 ms\", backoff_max = \"1 s\" }}\ngate = {{ circuit_failures = 0 }}\n\
+             pause_margin = \"1 s\", backoff = \"50 ms\", backoff_max = \"1 s\"{limits} }}\ngate = {{ circuit_failures = 0 }}\n\
              operations.\"key.sync\".approval = {{ required = \"always\" }}\n",
             testbed.base_url()
         );
@@ -46,8 +55,6 @@ impl Scene {
             .await
             .expect("the engine starts");
         let app = App::new(factum.clone(), [TOKEN.to_owned()]);
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let address = listener.local_addr().expect("an address");
         tokio::spawn(factum_server::serve(listener, app, std::future::pending()));
         Self {
             address,
@@ -89,15 +96,27 @@ impl Scene {
 
     /// Proposes an effect, as an agent.
     pub(crate) async fn proposed(&self, name: &str, summary: &str) -> String {
-        let wish = json!({
-            "destination": "helpdesk", "operation": "key.sync", "key": format!("order/{name}"), "payload": {"business": name},
-            "summary": summary,
-        });
+        self.proposed_as(&proposal(name, name, summary), Ask::default())
+            .await
+    }
+
+    /// Puts another content in a proposal's place.
+    pub(crate) async fn superseded(&self, first: &str, name: &str, summary: &str) -> String {
+        let ask = Ask {
+            supersedes: Some(first.parse().expect("an id")),
+            ..Ask::default()
+        };
+        let wish = proposal(name, &format!("{name}, and more"), summary);
+        self.proposed_as(&wish, ask).await
+    }
+
+    /// The same, as it is written.
+    pub(crate) async fn proposed_as(&self, wish: &Value, ask: Ask) -> String {
         let agent = Caller::trusted("default", "agent:desk");
         let submission = Submission::from_json(&wish.to_string()).expect("a submission");
         let asked = self
             .factum
-            .propose_for(submission, &agent, Ask::default(), Reader::default());
+            .propose_for(submission, &agent, ask, Reader::default());
         asked.await.expect("it is recorded").proposal.proposal.id
     }
 
@@ -175,6 +194,34 @@ impl Scene {
         made.expect("a token").1
     }
 
+    /// Something of each kind that is set.
+    pub(crate) async fn furnish_settings(&self) {
+        use factum::directory::{GrantEntry, PrincipalEntry};
+        let engine = self.factum.engine();
+        let reason = |why| factum::Reason { by: "admin", why };
+        let ana = PrincipalEntry::new(Some("Ana of the support desk".to_owned()), None).text();
+        let key = factum::EntryKey::new(factum::Kind::Principal, "default", "ana");
+        let added = engine
+            .add_entry(key, ana, reason("she joined the desk"))
+            .await;
+        added.expect("it is added");
+        let grant = GrantEntry::new(
+            Some("The agent answers at night".to_owned()),
+            "ana".to_owned(),
+            vec!["user:ben".to_owned()],
+            vec!["helpdesk".to_owned()],
+            Vec::new(),
+            None,
+            factum::directory::Limits::default(),
+        );
+        let key = factum::EntryKey::new(factum::Kind::Grant, "default", "nights");
+        let added = engine
+            .add_entry(key, grant.text(), reason("a trial until spring"))
+            .await;
+        added.expect("it is added");
+        self.token("ana", &[factum::directory::Scope::Review]).await;
+    }
+
     /// Ends everybody's sessions, as their time would.
     pub(crate) async fn end_sessions(&self) {
         let filter = factum::EntryFilter::of(factum::Kind::Session);
@@ -184,4 +231,11 @@ impl Scene {
             ended.expect("it ends");
         }
     }
+}
+
+fn proposal(name: &str, business: &str, summary: &str) -> Value {
+    json!({
+        "destination": "helpdesk", "operation": "key.sync", "key": format!("order/{name}"), "payload": {"business": business},
+        "summary": summary,
+    })
 }

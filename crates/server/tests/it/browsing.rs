@@ -30,6 +30,19 @@ impl<'a> Browser<'a> {
         browser
     }
 
+    /// The same browser after an answer that gave it another cookie.
+    pub(crate) async fn after(&self, answer: &Answer) -> Self {
+        let set = answer.header("set-cookie").expect("a cookie");
+        let mut browser = Self {
+            world: self.world,
+            cookie: set.split(';').next().expect("a pair").to_owned(),
+            form: String::new(),
+        };
+        let page = browser.get("/actions").await;
+        browser.form = value_of(&page.text, "form");
+        browser
+    }
+
     pub(crate) async fn get(&self, target: &str) -> Answer {
         send(self.world, "GET", target, &[("Cookie", &self.cookie)], "").await
     }

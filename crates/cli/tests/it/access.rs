@@ -229,7 +229,7 @@ fn every_way_to_nobody_is_told_apart() {
     );
     assert_eq!(
         with(&[
-            ("FACTUM_URL", "https://example.invalid"),
+            ("FACTUM_URL", "ftp://example.invalid"),
             ("FACTUM_TOKEN", "t")
         ])
         .code,

@@ -18,7 +18,7 @@ from server import Server, destination
 
 def filled(chosen, folder: Path, sink: Sink, count: int, stands: str, more: str = "") -> tuple[Server, dict]:
     """A stopped server on a store with so many actions, and how that store was made."""
-    server = Server(chosen.factum, folder, destination("sink", sink.base), more=more)
+    server = Server(chosen.factum, folder, destination("sink", sink.base) + destination("beside", sink.base), more=more)
     server.start()
     load(chosen.target, server.door("sync"), "first", connections=4, count=20)
     server.stop()
@@ -52,14 +52,14 @@ def ratio(rounds: list[dict], others: list[dict], member: str = "effects_per_s")
 
 
 def unsettled(chosen, folder: Path, sink: Sink, verdicts: Verdicts) -> list[dict]:
-    """A server starts on a store in which everything is due, is killed when a third is done, and starts again."""
+    """A server starts on a store in which everything is due at one destination, is killed when a third is done, and starts again."""
     found = []
     for stands in ("pending", "unknown"):
         server, about = filled(chosen, folder / stands, sink, chosen.unsettled, stands, f"limits.unsettled_max = {chosen.unsettled * 2 + 1_000_000}")
         sink.reset()
         about |= {"stands": stands, "start_s": round(server.start(7_200), 2), "resident_mb": round(resident_mb(server.pid), 1)}
         began = time.monotonic()
-        about["beside"] = closed(chosen.target, server, sink, server.door("sync"), "beside", 20, connections=1)["latency_ms"]
+        about["beside"] = closed(chosen.target, server, sink, server.door("sync", "beside"), "beside", 20, connections=1)["latency_ms"]
         sink.arrived(chosen.unsettled // 3, 36_000)
         server.kill()
         about |= {"start_after_kill_s": round(server.start(7_200), 2), "resident_after_kill_mb": round(resident_mb(server.pid), 1)}

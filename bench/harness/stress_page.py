@@ -49,7 +49,7 @@ def _settled(stores: list[dict]) -> str:
 def _unsettled(stores: list[dict]) -> str:
     rows = [[f"{one['actions']:,}", one["stands"], number(one["start_s"], 1), number(one["resident_mb"], 0), number(one["beside"]["p50"], 1),
              number(one["start_after_kill_s"], 1), number(one["settled_s"], 0), f"{one['repeated_after_kill']:,}"] for one in stores]
-    head = ["due at the start", "", "start, s", "MB then", "p50 of a new one, ms", "start after a kill, s", "all settled after, s", "repeated under their key"]
+    head = ["due at the start", "", "start, s", "MB then", "p50 of a new one elsewhere, ms", "start after a kill, s", "all settled after, s", "repeated under their key"]
     return f"""### Unsettled actions at the start
 
 All are due when the server starts. It is killed once a third is done, and started again. What was on its way then is repeated under its key.

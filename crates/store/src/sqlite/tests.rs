@@ -1,3 +1,5 @@
+//! The SQLite store in its own file: its lock, its mark of commits, and what a crash leaves there.
+
 use super::*;
 use crate::actions::admission;
 use crate::{Admission, Admitted, Claimed, Store};

@@ -423,7 +423,8 @@ impl World {
 
     fn look_around(&mut self, p: usize) {
         let local = self.local(p);
-        if self.store_error(false).is_none() {
+        let read = self.store_error(false).is_none();
+        if read {
             let store = store_now(&self.store);
             let apart = self.processes[p].clock.anchor(local, store);
             self.processes[p].doubt |= apart > STEP_MAX;
@@ -441,7 +442,7 @@ impl World {
             },
         );
         // Who shares a store looks regularly anyway.
-        if clock && self.alone() {
+        if self.alone() && (clock || !read) {
             self.task(p, Span::from_secs(10), Task::LookAround);
         }
     }

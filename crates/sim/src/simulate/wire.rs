@@ -213,7 +213,14 @@ impl World {
             && !self.lines[op].served.behaves.recognises_repeats()
             && let Some(intent) = self.intents.get_mut(n)
         {
-            intent.excused.raise(Excused::Duplicates);
+            // Where both can be withdrawn, and the destination names one of them, the other's completion speaks for an effect that is gone.
+            let withdrawn = self.lines[op].operation.promises.cancel.is_some();
+            let excused = if withdrawn {
+                Excused::Words
+            } else {
+                Excused::Duplicates
+            };
+            intent.excused.raise(excused);
         }
         *self.flying.entry(n).or_default() += 1;
         self.plan(takes, Happening::In(nonce, Task::Write(id)));

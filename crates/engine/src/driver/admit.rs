@@ -57,7 +57,9 @@ impl Driver {
         let reuse = may_reuse_connection(&action.intent, &known, current, now);
         let (id, destination) = (action.intent.action, action.scope.destination.clone());
         // Whoever waits there came first.
-        if self.waiting.has_line(&destination) || self.waiting.kept(&destination) > 0 {
+        let others_first =
+            self.waiting.has_line(&destination) || self.waiting.kept(&destination) > 0;
+        if others_first || self.crowds(&destination) {
             return None;
         }
         self.gates.get_mut(&destination)?.enter(id, now).ok()?;

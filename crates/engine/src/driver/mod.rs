@@ -258,6 +258,21 @@ impl Driver {
         self.under_way() >= self.limits.held_max
     }
 
+    /// Whether a destination has as many requests in flight as it may for the sake of the others, whatever its gate says. Half of what
+    /// may be under way is for whoever comes. Past that, of what is left a sixteenth for each, and one in any case: many destinations
+    /// that never answer come to a rest at their few, and leave places to those that do. Where hardly anybody else is there, nothing
+    /// is kept back.
+    fn crowds(&self, destination: &str) -> bool {
+        let in_flight = self.gates.get(destination).map_or(0, Gate::in_flight);
+        let own = in_flight + self.waiting.kept(destination);
+        let (all, most) = (
+            self.under_way() + self.waiting.coming(),
+            self.limits.held_max,
+        );
+        let many = all >= most / 2 && all.saturating_sub(own) >= most / 4;
+        many && own >= (most.saturating_sub(all) / 16).max(1)
+    }
+
     // ---- the queue
 
     /// What is in our hands, or on its way there, is decided anew before it rests.

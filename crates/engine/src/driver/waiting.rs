@@ -329,6 +329,11 @@ impl Waiting {
         self.releasing.len()
     }
 
+    /// How many were called from gates and are not claimed yet.
+    pub(super) fn coming(&self) -> usize {
+        self.coming.len()
+    }
+
     /// Places that are kept at a destination's gate for those that were called.
     pub(super) fn kept(&self, destination: &str) -> usize {
         self.called.get(destination).map_or(0, BTreeMap::len)
@@ -452,6 +457,7 @@ impl Driver {
         now: Timestamp,
     ) -> Result<(), Timestamp> {
         let called = self.waiting.arrived(action, destination);
+        let crowds = self.crowds(destination);
         let (waits, kept) = (
             self.waiting.has_line(destination),
             self.waiting.kept(destination),
@@ -460,7 +466,7 @@ impl Driver {
             return Ok(());
         };
         let others_first = waits || (kept > 0 && gate.room(now).is_ok_and(|room| room <= kept));
-        if called.is_none() && others_first {
+        if called.is_none() && (others_first || crowds) {
             return Err(now);
         }
         gate.enter(action, now).map_err(|_| called.unwrap_or(now))
@@ -479,7 +485,7 @@ impl Driver {
             }
             let kept = self.waiting.kept(&destination);
             for _ in kept..room.unwrap_or(0) {
-                if !self.waiting.call(&destination, now) {
+                if self.crowds(&destination) || !self.waiting.call(&destination, now) {
                     break;
                 }
             }

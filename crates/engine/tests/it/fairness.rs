@@ -119,6 +119,24 @@ fn a_destination_that_hangs_holds_only_its_own_slots() {
     }
 }
 
+/// Several of them, that may hold more together than there is, leave places to one that answers.
+#[test]
+fn destinations_that_hang_do_not_hold_everything_together() {
+    let mut world = World::with_gate(1, promises(None, true), slots(4));
+    let stuck = ["one", "two", "three"];
+    for n in 0..90 {
+        let place = stuck[usize::try_from(n % 3).unwrap()];
+        world.submit_for(n, place, "ana");
+    }
+    let hanging = work(&mut world, |place| stuck.contains(&place), |_| false);
+    assert!((3..=6).contains(&hanging), "{hanging} hang");
+    let others: Vec<_> = (1_000..1_050)
+        .map(|n| world.submit_for(n, THEIRS, "ben"))
+        .collect();
+    work(&mut world, |place| stuck.contains(&place), |_| false);
+    assert_eq!(effects(&world, &others), others.len());
+}
+
 /// Behind a long line, the repeat whose key is soon forgotten goes before the line's end; and the line goes on too.
 #[test]
 fn who_may_not_be_sent_much_longer_goes_first() {

@@ -69,6 +69,9 @@ pub(crate) struct World {
 /// The other tenant's destination in this world.
 pub(crate) const THEIRS: &str = "other/place";
 
+/// Every destination.
+const PLACES: [&str; 5] = [PLACE, THEIRS, "one", "two", "three"];
+
 /// The destination's name in this world.
 pub(crate) const PLACE: &str = "place";
 
@@ -125,7 +128,7 @@ impl World {
             driver: Driver::new(
                 WorkerNonce(nonce),
                 limits,
-                BTreeMap::from([PLACE, THEIRS].map(|name| (name.to_owned(), policy.clone()))),
+                BTreeMap::from(PLACES.map(|name| (name.to_owned(), policy.clone()))),
                 true,
             ),
             commands: VecDeque::new(),

@@ -72,7 +72,7 @@ fn wrong_words_are_refused_with_their_remedy() {
     }
     assert_eq!(
         folder
-            .refused(&["testbed", "ledger", &bed.base.replace("http", "https")])
+            .refused(&["testbed", "ledger", &bed.base.replace("http", "ftp")])
             .0,
         2
     );

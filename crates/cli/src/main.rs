@@ -23,12 +23,16 @@ mod trial;
 mod wait;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser;
 
 use crate::args::Cli;
 use crate::failure::Failure;
 use crate::out::Out;
+
+/// For how long threads that are still busy are waited for at the end.
+const LINGERS: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -65,6 +69,8 @@ fn main() -> ExitCode {
         }
         done
     });
+    // Whatever had to be finished was waited for. A thread that still reads standard input, which nobody closes, holds nothing up.
+    runtime.shutdown_timeout(LINGERS);
     match done {
         Ok(code) => code,
         Err(failure) => {

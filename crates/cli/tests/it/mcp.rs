@@ -54,6 +54,15 @@ fn a_slow_effect_is_answered_early_and_joined_by_a_repeat_from_another_host() {
     }
 }
 
+#[test]
+fn a_server_that_is_told_to_end_does_so_although_its_input_stays_open() {
+    let folder = Folder::new();
+    let mut host = Host::start(&folder, ERAS[0]);
+    let listed = host.tool("list_recent_actions", json!({}));
+    assert_eq!(listed["isError"], json!(false), "{listed}");
+    host.terminate();
+}
+
 // 4.7, check 2.
 #[test]
 fn the_same_without_a_key_is_sent_once() {

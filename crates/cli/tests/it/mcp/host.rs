@@ -169,6 +169,16 @@ impl Host {
         assert!(child.ended().success());
     }
 
+    /// Tells it to end while its input stays open, and waits for the end.
+    pub(crate) fn terminate(self) {
+        let Self {
+            mut child, input, ..
+        } = self;
+        child.terminate();
+        assert!(child.ended().success());
+        drop(input);
+    }
+
     /// Ends it at once, as a power cut would end it.
     pub(crate) fn kill(self) {
         self.child.kill();

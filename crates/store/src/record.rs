@@ -1,6 +1,7 @@
 //! The rows of a store as values: what is handed in and what comes back.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use factum_core::identity::{Fingerprint, Identity, IdentityHash, Scope};
 use factum_core::{
@@ -183,8 +184,8 @@ pub struct Reserved {
 /// One action as it stands.
 #[derive(Clone, Debug)]
 pub struct Record {
-    /// What is fixed.
-    pub action: Action,
+    /// What is fixed. Shared by everybody who has the record in hand.
+    pub action: Arc<Action>,
     /// What its evidence adds up to.
     pub known: Known,
     /// Raised by every recorded fact and every decision.

@@ -2,6 +2,7 @@
 //! what these functions return.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use factum_core::evidence::PermissionKind;
 use factum_core::{ActionId, Evidence, EvidenceId, Fact, Known, Resolution, Span, Timestamp};
@@ -340,7 +341,7 @@ pub(crate) fn admitted(
     let evidence = name_facts(&Known::default(), now, admission.facts);
     let record = Record {
         known: Known::fold(&evidence),
-        action: admission.action,
+        action: Arc::new(admission.action),
         version: 1,
         next: admission.next,
         overtaken: false,

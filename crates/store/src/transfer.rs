@@ -7,6 +7,7 @@
 mod graves;
 
 use std::io::{BufRead, Write};
+use std::sync::Arc;
 
 use factum_core::{
     ActionId, Evidence, EvidenceId, Fingerprint, IdentityHash, Known, Lane, Span, Timestamp,
@@ -254,7 +255,7 @@ impl ActionLine {
             known: Known::fold(&evidence),
             overtaken: false,
             chain: None,
-            action,
+            action: Arc::new(action),
             version: self.version,
             next: NextRow {
                 step: self.next.0,

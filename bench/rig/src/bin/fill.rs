@@ -130,7 +130,7 @@ impl Plan {
         }
         Ok(Self {
             keys,
-            action: record.action,
+            action: Arc::unwrap_or_clone(record.action),
             mark: mark.context("the action has no mark")?,
             answer: answer.context("the action has no answer")?,
             begins: store.now().await?,

@@ -461,8 +461,11 @@ impl Driver {
         } = held;
         let Some(claim) = claim else {
             // The claim is gone, and a decision without one is not written: look at the action again later.
-            self.waiting
-                .enqueue(action, record.action.scope.destination, Timestamp::EARLIEST);
+            self.waiting.enqueue(
+                action,
+                record.action.scope.destination.clone(),
+                Timestamp::EARLIEST,
+            );
             return;
         };
         let claim = match self.edition() {

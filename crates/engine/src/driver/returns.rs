@@ -157,7 +157,7 @@ impl Driver {
     pub(super) fn recorded(&mut self, action: ActionId, now: Timestamp) {
         if let Some(held) = self.held.remove(&action) {
             self.waiting
-                .enqueue(action, held.record.action.scope.destination, now);
+                .enqueue(action, held.record.action.scope.destination.clone(), now);
         }
     }
 

@@ -116,14 +116,12 @@ impl Engine {
         let fingerprint = keys.fingerprint(&checked.params_canonical, &checked.payload_canonical);
         let mut watch = None;
         let ear = watched.then_some(&mut watch);
-        let mut admitted = self
-            .submit_checked(checked.clone(), caller, reserved, ear)
-            .await?;
+        let mut admitted = self.submit_checked(&checked, caller, reserved, ear).await?;
         if let Admitted::Reserved(first) = admitted {
             self.take_over(&first, &caller.tenant).await?;
             let ear = watched.then_some(&mut watch);
             admitted = self
-                .submit_checked(checked, caller, Some(first.action), ear)
+                .submit_checked(&checked, caller, Some(first.action), ear)
                 .await?;
         }
         let now = self.shared.now();
@@ -205,7 +203,7 @@ impl Engine {
         let checked = named.and_then(|row| row.check(tenant, principal));
         if let Ok(checked) = checked {
             let caller = Caller::trusted(tenant, principal);
-            self.submit_checked(checked, &caller, Some(first.action), None)
+            self.submit_checked(&checked, &caller, Some(first.action), None)
                 .await?;
         }
         Ok(())
@@ -214,7 +212,7 @@ impl Engine {
     /// What became of a submission. Where authority has changed while it was on its way, it is decided anew.
     async fn submit_checked(
         &self,
-        checked: Checked,
+        checked: &Checked,
         caller: &Caller,
         reserved: Option<ActionId>,
         mut ear: Option<&mut Option<Listener>>,

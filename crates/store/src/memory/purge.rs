@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Unbounded};
+use std::sync::Arc;
 
 use factum_core::{ActionId, Fact, IdentityHash, Lane, Scope, Timestamp};
 
@@ -157,7 +158,7 @@ impl Inner {
         let Some(row) = self.rows.get_mut(&wish.action) else {
             return;
         };
-        row.record.action = purge::without_content(&row.record.action, now);
+        row.record.action = Arc::new(purge::without_content(&row.record.action, now));
         let next = row.record.next.clone();
         let (_, evidence, _) = shared::append(&mut row.record, now, vec![purge::noted(wish)], next);
         row.evidence.extend(evidence);

@@ -1,5 +1,7 @@
 //! Rows as values: the only place where columns are named, checked and read.
 
+use std::sync::Arc;
+
 use factum_core::{
     ActionId, Evidence, EvidenceId, Fingerprint, IdentityHash, Known, State, Timestamp,
 };
@@ -97,7 +99,7 @@ fn read(id: ActionId, seals: &Seals, row: &Row) -> Result<Record, Damage> {
     Ok(Record {
         known: Known::fold(&evidence),
         overtaken: false,
-        action,
+        action: Arc::new(action),
         version: u64::try_from(column::<i64>(row, "version")?)
             .map_err(|_| "its version is negative".to_owned())?,
         next: NextRow {

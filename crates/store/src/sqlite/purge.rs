@@ -1,5 +1,7 @@
 //! Retention in the file: pages of what is settled, what is taken away, and what stays of it. `graves` has the rows.
 
+use std::sync::Arc;
+
 use factum_core::{ActionId, Lane, Scope, Timestamp};
 use rusqlite::{Connection, params};
 
@@ -141,7 +143,7 @@ fn is_needed(conn: &Connection, action: &Action) -> rusqlite::Result<bool> {
 
 fn empty(work: &mut Work, wish: &Purge, mut record: Record) -> Result<(), StoreError> {
     let now = work.now();
-    record.action = purge::without_content(&record.action, now);
+    record.action = Arc::new(purge::without_content(&record.action, now));
     row::rewrite_action(&work.conn, &work.sums, &record.action).map_err(while_doing(PURGING))?;
     let next = record.next.clone();
     let note = Penned::of(&work.sums.seals, record.id(), vec![purge::noted(wish)]);

@@ -1,5 +1,7 @@
 //! Rows as values: the only place where columns are named, checked and read.
 
+use std::sync::Arc;
+
 use factum_core::{
     ActionId, Evidence, EvidenceId, Fingerprint, IdentityHash, Known, Lane, State, Timestamp,
 };
@@ -455,7 +457,7 @@ pub(super) fn read_both(
     let record = Record {
         known: Known::fold(&evidence),
         overtaken: is_overtaken(conn, &action).map_err(while_doing(doing))?,
-        action,
+        action: Arc::new(action),
         version: standing.version,
         next: standing.next,
         chain: standing.chain,

@@ -174,7 +174,7 @@ impl Run {
             "one proposal, one action"
         );
         assert_eq!(*self.actions.entry(key).or_insert(id), id, "law 2");
-        let approved = action.action.content.approved.unwrap();
+        let approved = action.action.content.approved.as_ref().unwrap();
         assert_eq!(approved.proposal, proposal.id);
     }
 

@@ -57,7 +57,7 @@ async fn a_new_store_is_made_and_opened_again_with_everything_in_it() {
     let Admitted::Joined(record) = again.store.admit(admission(1)).await.unwrap() else {
         panic!("the identity is known")
     };
-    assert_eq!(record.action, admission(1).action);
+    assert_eq!(*record.action, admission(1).action);
 }
 
 #[cfg(unix)]

@@ -130,7 +130,7 @@ async fn keys_change_under_load_and_the_old_one_is_gone_from_the_file() {
         };
         let wish = action(&format!("key-{n}"), &word, n);
         let read = store.load(wish.intent.action).await.unwrap().unwrap();
-        assert_eq!(read.action, wish);
+        assert_eq!(*read.action, wish);
         assert!(read.chain.is_some(), "early ones have a chain now");
         assert_eq!(store.history(read.id()).await.unwrap().len(), 1);
     }

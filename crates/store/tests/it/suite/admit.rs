@@ -19,7 +19,7 @@ async fn a_new_identity_is_created_and_a_repeat_joins(at: Ready) {
     let created = at.create(admission(1)).await;
     assert_eq!((created.version, created.known.is_empty()), (1, true));
     assert_eq!(created.status().state, State::Pending);
-    assert_eq!(created.action, admission(1).action);
+    assert_eq!(*created.action, admission(1).action);
 
     let repeat = Admission {
         action: action("key-1", "broken", 2),

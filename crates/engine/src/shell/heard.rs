@@ -25,8 +25,8 @@ impl Shared {
             }
         };
         let record = self.store.load(action).await.ok().flatten();
-        let decided = |record: &Record| record.next.at.is_none();
-        if repeated && record.as_ref().is_some_and(decided) {
+        let looked_at = |record: &Record| record.next.at.is_none_or(|due| due > at);
+        if repeated && record.as_ref().is_some_and(looked_at) {
             (self.metrics).called_back(&site.destination, delivered, None);
             return None;
         }

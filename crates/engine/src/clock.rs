@@ -131,10 +131,16 @@ impl Clock for AnchoredClock {
 /// A step of the wall clock beyond this puts the clock in doubt, and a destination's time that is nearer ends the doubt.
 pub const STEP_MAX: Span = Span::from_secs(30);
 
-/// Whether a destination's own time agrees with ours, so that a clock in doubt is trusted again (R11).
+/// Whether a destination's own time ends the doubt about ours (R11). On a store that one host holds, time is that host's and never goes back: after
+/// a step back it stands still, and agrees with everybody for a moment, until the wall clock has caught up. There, `local` has to agree too.
 #[must_use]
-pub fn agrees(date: Timestamp, now: Timestamp) -> bool {
-    date.since(now).max(now.since(date)) <= STEP_MAX
+pub fn confirms(theirs: Timestamp, ours: Timestamp, local: Option<LocalReading>) -> bool {
+    let wall = local.map(|local| Timestamp::from_micros(local.wall));
+    agrees(theirs, ours) && wall.is_none_or(|wall| agrees(theirs, wall))
+}
+
+fn agrees(theirs: Timestamp, ours: Timestamp) -> bool {
+    theirs.since(ours).max(ours.since(theirs)) <= STEP_MAX
 }
 
 /// A span as the standard library has it.
@@ -195,6 +201,23 @@ mod tests {
         assert_eq!(
             clock.anchor(local(2_000, -998_990), Timestamp::from_micros(2_000)),
             Span::from_micros(1_001_000)
+        );
+    }
+
+    /// The store's time stands still where the wall clock was set back: it agrees, and is about to fall behind.
+    #[test]
+    fn a_destination_that_agrees_just_after_a_step_back_ends_no_doubt() {
+        let at = |s: i64| Timestamp::from_micros(s * 1_000_000);
+        let wall = |s: i64| Some(local(0, s * 1_000_000));
+        assert!(!confirms(at(1_000), at(998), wall(880)));
+        assert!(confirms(at(1_000), at(998), wall(1_001)));
+        assert!(
+            !confirms(at(1_000), at(900), wall(1_000)),
+            "the store is behind"
+        );
+        assert!(
+            confirms(at(1_000), at(998), None),
+            "the time is a database's"
         );
     }
 }

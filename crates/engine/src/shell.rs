@@ -22,7 +22,7 @@ use tokio::task::{Id, JoinSet};
 use crate::accounts::Accounts;
 use crate::authority;
 use crate::carry::Carrying;
-use crate::clock::{AnchoredClock, LocalReading, STEP_MAX, agrees, duration, keep_doubt};
+use crate::clock::{AnchoredClock, LocalReading, STEP_MAX, confirms, duration, keep_doubt};
 use crate::destination::{Destination, Reach};
 use crate::directory::Directory;
 use crate::driver::answers::{self, STORE_REST, Submitted, Wrote, owner};
@@ -477,7 +477,9 @@ async fn send_out(shared: &Shared, send: SendOut) -> Event {
         None => not_carried(&permission, "the destination is not configured any more"),
     };
     // A destination that answers shows its own time; where that agrees with ours, a clock in doubt is trusted again.
-    if brought.date.is_some_and(|date| agrees(date, shared.now())) {
+    let local = (!shared.store.is_shared()).then(LocalReading::take);
+    let confirmed = |date| confirms(date, shared.now(), local);
+    if brought.date.is_some_and(confirmed) {
         shared.clock_in_doubt.store(false, Ordering::Relaxed);
     }
     trail::ended(&span, &brought.facts);

@@ -92,7 +92,7 @@ impl Process {
 }
 
 impl World {
-    fn local(&self, p: usize) -> LocalReading {
+    pub(super) fn local(&self, p: usize) -> LocalReading {
         let time = self.now.as_micros();
         let step = if self.alone() {
             self.wall_step()

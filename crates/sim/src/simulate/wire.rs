@@ -5,7 +5,7 @@ use factum_contract::http::{HttpAnswer, HttpRequest};
 use factum_core::bound::Bound;
 use factum_core::evidence::{PermissionKind, Phase, RequestRef};
 use factum_core::{AttemptNo, Epoch, Span, Timestamp, WorkerNonce};
-use factum_engine::clock::agrees;
+use factum_engine::clock::confirms;
 use factum_engine::driver::{Event, SendOut};
 use factum_engine::messages::{Asked, Brought, Ended, Messages};
 use factum_faults::{Class, Fault, FaultPlan, Request};
@@ -437,7 +437,8 @@ impl World {
             if self.reach(p, "C6") {
                 return;
             }
-            if agrees(self.now, now) && std::mem::take(&mut self.processes[p].doubt) {
+            let local = self.alone().then(|| self.local(p));
+            if confirms(self.now, now, local) && std::mem::take(&mut self.processes[p].doubt) {
                 self.task(p, Span::from_secs(2), Task::LookAround);
             }
         }

@@ -93,7 +93,7 @@ impl MemoryStore {
     }
 
     /// A second store with the same rows, as a copy of a file is one. Claims are not in it, and it does not know that it
-    /// is a copy: see [`Store::declare_restored`].
+    /// is a copy: see [`crate::Store::declare_restored`].
     #[must_use]
     pub fn copy(&self) -> Self {
         let inner = self.lock();

@@ -40,7 +40,7 @@ fn worker(server: &Server, system: &str, dies_at: &str) -> Command {
             print(name, flush=True)\n    \
             if name == sys.argv[2]: os.kill(os.getpid(), signal.SIGKILL)\n\
         worker.step = step\n\
-        worker.run('crm', 8.0)\n";
+        worker.run('crm')\n";
     let mut command = Command::new("python3");
     command
         .args(["-c", program])
@@ -94,7 +94,8 @@ fn workers_die_between_their_steps_and_every_effect_is_made_once() {
         let mut child = Child::start(worker(&server, &bed.base, step));
         assert!(!child.ended().success(), "it was killed at {step}");
     }
-    let mut workers: Vec<_> = (0..2)
+    // They go on until they are ended: on a busy machine a worker that gives up when idle goes too early.
+    let workers: Vec<_> = (0..2)
         .map(|_| Child::start(worker(&server, &bed.base, "never")))
         .collect();
     for (kind, id, name) in &actions {
@@ -110,9 +111,7 @@ fn workers_die_between_their_steps_and_every_effect_is_made_once() {
             _ => panic!("{name}: {status}"),
         }
     }
-    workers.iter_mut().for_each(|worker| {
-        assert!(worker.ended().success());
-    });
+    workers.into_iter().for_each(Child::kill);
     server.stop();
 }
 
@@ -142,14 +141,14 @@ fn a_begin_whose_server_dies_hands_out_nothing_more() {
     let why = ["--why", "the answer to the begin was lost"];
     let said = folder.json(&[&["work", "report", &claim, "not_sent"][..], &why].concat());
     assert_eq!(said["action"]["state"], "retryable_failure", "{said}");
-    let mut worker = Child::start(worker(&server, &bed.base, "never"));
+    let worker = Child::start(worker(&server, &bed.base, "never"));
     let status = folder.status_when(&id, |status| status["next"]["do"] == "none");
     assert_eq!(
         (&status["state"], &status["attempts"]),
         (&json!("succeeded"), &json!(2))
     );
     assert_eq!(bed.effects("kept"), 1);
-    assert!(worker.ended().success());
+    worker.kill();
     server.stop();
 }
 

@@ -50,7 +50,7 @@ fn wish() -> Value {
             (
                 "actions",
                 said(
-                    texts(),
+                    json!({"type": "array", "items": id(), "maxItems": 100}),
                     "Only these, by their ids, 100 at the most; all where there are none.",
                 ),
                 false,
